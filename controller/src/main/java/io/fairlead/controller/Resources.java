@@ -7,6 +7,7 @@ import io.fairlead.controller.cli.manifest.ExportCommand;
 import io.fairlead.controller.cli.support.SupportBundleCommand;
 import io.fairlead.controller.http.Resource;
 import io.fairlead.controller.resources.agents.AgentRoutes;
+import io.fairlead.controller.resources.agents.Agents;
 import io.fairlead.controller.resources.agents.AgentsCommand;
 import io.fairlead.controller.resources.audit.AuditCommand;
 import io.fairlead.controller.resources.audit.AuditRoutes;
@@ -18,6 +19,7 @@ import io.fairlead.controller.resources.backup.BackupRoutes;
 import io.fairlead.controller.resources.cluster.ClusterCommands;
 import io.fairlead.controller.resources.cluster.ClusterRoutes;
 import io.fairlead.controller.resources.drains.DrainRoutes;
+import io.fairlead.controller.resources.drains.DrainWatch;
 import io.fairlead.controller.resources.drains.DrainsCommand;
 import io.fairlead.controller.resources.events.EventRoutes;
 import io.fairlead.controller.resources.events.EventsCommand;
@@ -49,6 +51,7 @@ import io.fairlead.controller.resources.whoami.WhoAmIRoutes;
 import io.fairlead.controller.writer.FairleadController;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** All resources of the API and their verbs. A new resource is added to both lists. */
 public final class Resources {
@@ -92,27 +95,28 @@ public final class Resources {
   /** The resources that the controller's API serves. */
   public static List<Resource> of(FairleadController controller, MuxAccess access) {
     Plane plane = controller.plane();
+    Supplier<Agents> agents = () -> controller.softState().agents();
+    Supplier<DrainWatch> drains = () -> controller.softState().drains();
     return List.of(
         new ServiceRoutes(plane, controller.services(), controller.muxes()),
         new BackendRoutes(plane, controller.backends(), controller.muxes()),
         new ClusterRoutes(controller.cluster()),
-        new DrainRoutes(plane, controller.drains(), controller.drainWatch()),
+        new DrainRoutes(plane, controller.drains(), drains),
         controller.probes(),
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(
             plane,
-            controller.liveConnections(),
+            () -> controller.softState().reports(),
             controller.arrays(),
-            controller.settled(),
+            () -> controller.softState().settled(),
             controller.clock()),
         new OthelloRoutes(plane, controller.othello()),
         new MuxRoutes(controller.muxList(), new SecureRandom()),
         new InspectRoutes(controller.muxes(), access),
-        new OverviewRoutes(
-            plane, controller.muxes(), controller.agents(), controller.probes().views()),
+        new OverviewRoutes(plane, controller.muxes(), agents, controller.probes().views()),
         new TargetRoutes(controller.targets()),
-        new AgentRoutes(controller.agents(), controller.refusals()),
-        new EventRoutes(plane, controller.muxes(), controller.drainWatch()),
+        new AgentRoutes(agents, controller.refusals()),
+        new EventRoutes(plane, controller.muxes(), drains),
         new AuditRoutes(controller.audit()),
         new BackupRoutes(controller.backup()),
         new GenerationRoutes(),

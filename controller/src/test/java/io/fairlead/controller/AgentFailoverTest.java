@@ -54,7 +54,7 @@ class AgentFailoverTest {
     }
 
     LiveConnections live() {
-      return controller.liveConnections();
+      return controller.softState().reports();
     }
 
     @Override

@@ -213,11 +213,7 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** None before it is {@code started}, nor while the tree is not known as its own. */
-  public static List<String> candidates(Leadership started) {
-    return started == null ? List.of() : started.candidates();
-  }
-
+  /** None while the tree is not known as its own. */
   public List<String> candidates() {
     return isEntered ? candidates(store, tree) : List.of();
   }

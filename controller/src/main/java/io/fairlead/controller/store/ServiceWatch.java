@@ -40,6 +40,32 @@ public final class ServiceWatch<T> implements AutoCloseable {
     Optional<T> readCommitted(String name, Optional<T> known) throws StoreException;
   }
 
+  /** Services as they are followed; thread-safe. */
+  public static final class Copy<T> {
+    private final ConcurrentNavigableMap<String, T> services;
+    private final ConcurrentNavigableMap<String, String> damaged;
+    private volatile boolean isWhole;
+
+    private Copy(Map<String, T> services, Map<String, String> damaged) {
+      this.services = new ConcurrentSkipListMap<>(services);
+      this.damaged = new ConcurrentSkipListMap<>(damaged);
+    }
+
+    /** By ascending name. */
+    public Collection<T> services() {
+      return services.values();
+    }
+
+    public Optional<T> service(String name) {
+      return Optional.ofNullable(services.get(name));
+    }
+
+    /** Why the service exists and cannot be read. */
+    public Optional<String> damage(String name) {
+      return Optional.ofNullable(damaged.get(name));
+    }
+  }
+
   private static final Logger LOG = LoggerFactory.getLogger(ServiceWatch.class);
   private static final long RETRY_MILLIS = 500;
 
@@ -50,14 +76,12 @@ public final class ServiceWatch<T> implements AutoCloseable {
   private volatile Optional<Store.Following> watcher = Optional.empty();
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("service-watch"));
-  private final ConcurrentNavigableMap<String, T> services = new ConcurrentSkipListMap<>();
 
-  /** Services that cannot be read, and why. */
-  private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
+  /** Replaced, never emptied: who reads one that is not followed any more finds all of it. */
+  private volatile Copy<T> copy = new Copy<>(Map.of(), Map.of());
 
   private final Set<String> changed = new HashSet<>();
   private volatile boolean isPaused;
-  private volatile boolean isLoaded;
 
   /** Whether events may be missing, as after a lost connection; used by {@code thread} only. */
   private boolean isStale = true;
@@ -82,23 +106,15 @@ public final class ServiceWatch<T> implements AutoCloseable {
     watcher = Optional.of(store.followBelow(tree.services(), new Listener()));
   }
 
-  /** Whether all services were read, if perhaps some time ago. */
-  public boolean isLoaded() {
-    return isLoaded;
+  /** All services as they are followed now; empty before all were read. */
+  public Optional<Copy<T>> whole() {
+    Copy<T> now = copy;
+    return now.isWhole ? Optional.of(now) : Optional.empty();
   }
 
-  /** By ascending name. */
-  public Collection<T> services() {
-    return services.values();
-  }
-
+  /** What was read last of a service. */
   public Optional<T> service(String name) {
-    return Optional.ofNullable(services.get(name));
-  }
-
-  /** Why the service exists and cannot be read. */
-  public Optional<String> damage(String name) {
-    return Optional.ofNullable(damaged.get(name));
+    return copy.service(name);
   }
 
   /**
@@ -129,23 +145,21 @@ public final class ServiceWatch<T> implements AutoCloseable {
   /** Drops everything and does not follow: the leader has newer state. */
   public void pause() {
     isPaused = true;
-    execute(
-        () -> {
-          if (isPaused) {
-            isLoaded = false;
-            services.clear();
-            damaged.clear();
-          }
-        });
+    copy = new Copy<>(Map.of(), Map.of());
   }
 
-  /** Follows again, starting from {@code known}, which are all services. */
-  public void resume(Map<String, T> known) {
+  /**
+   * Follows again, starting from what a leader knew of all services.
+   *
+   * @param damaged why services cannot be read
+   */
+  public void resume(Map<String, T> known, Map<String, String> damaged) {
+    Copy<T> from = new Copy<>(known, damaged);
+    from.isWhole = true;
+    copy = from;
     isPaused = false;
     execute(
         () -> {
-          services.putAll(known);
-          isLoaded = true;
           isStale = true;
           refresh();
         });
@@ -187,22 +201,23 @@ public final class ServiceWatch<T> implements AutoCloseable {
   /** Reads what has changed; returns whether all of it could be read. */
   private boolean refresh() {
     boolean isDone = true;
+    Copy<T> into = copy; // another one, after a term in between, is newer than what is read now
     if (isPaused) {
       return false;
     }
     if (isStale) {
-      isDone = markAll();
+      isDone = markAll(into);
     }
     for (String name : takeChanged()) {
       try {
-        refresh(name);
+        refresh(into, name);
       } catch (StoreException e) {
         LOG.debug("{}", e.getMessage());
         isDone = false;
         mark(List.of(name));
       }
     }
-    isLoaded |= isDone;
+    into.isWhole |= isDone;
     if (!isDone && !isRetrying) {
       isRetrying = true;
       retry();
@@ -210,11 +225,11 @@ public final class ServiceWatch<T> implements AutoCloseable {
     return isDone;
   }
 
-  private boolean markAll() {
+  private boolean markAll(Copy<T> into) {
     try {
       mark(stored.names());
-      mark(services.keySet());
-      mark(damaged.keySet());
+      mark(into.services.keySet());
+      mark(into.damaged.keySet());
       isStale = !isWatching;
       return true;
     } catch (StoreException e) {
@@ -237,16 +252,17 @@ public final class ServiceWatch<T> implements AutoCloseable {
     }
   }
 
-  private void refresh(String name) throws StoreException {
+  private void refresh(Copy<T> into, String name) throws StoreException {
     try {
-      Optional<T> now = reader.readCommitted(name, service(name));
-      now.ifPresentOrElse(service -> services.put(name, service), () -> services.remove(name));
-      damaged.remove(name);
+      reader
+          .readCommitted(name, into.service(name))
+          .ifPresentOrElse(now -> into.services.put(name, now), () -> into.services.remove(name));
+      into.damaged.remove(name);
     } catch (StoreException.Damaged e) {
-      if (damaged.put(name, e.getMessage()) == null) {
+      if (into.damaged.put(name, e.getMessage()) == null) {
         LOG.error("{}", e.getMessage());
       }
-      services.remove(name);
+      into.services.remove(name);
     }
   }
 

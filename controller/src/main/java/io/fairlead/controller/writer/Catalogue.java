@@ -62,7 +62,7 @@ final class Catalogue implements Images {
 
   /** Makes the writer of a service. */
   interface Writers {
-    ServiceWriter of(Epoch epoch, Addresses addresses, StoredService stored);
+    ServiceWriter of(Addresses addresses, StoredService stored);
   }
 
   private final ServiceRepository repository;
@@ -89,26 +89,22 @@ final class Catalogue implements Images {
   private final VipGuard guard;
   private final Addresses addresses;
 
-  private Catalogue(
-      ServiceRepository repository,
-      MuxStore muxes,
-      Epoch epoch,
-      ClockCheck clock,
-      LongSupplier monotonic,
-      Notes notes,
-      RandomGenerator random,
-      Writers writerOf,
-      VipGuard guard) {
-    this.repository = repository;
-    this.muxes = muxes;
+  /**
+   * Without services: {@link #load} is called first.
+   *
+   * @param taken addresses that are no VIPs
+   */
+  Catalogue(Facilities from, Epoch epoch, Writers writerOf, Supplier<Infrastructure.Taken> taken) {
     this.epoch = epoch;
-    this.clock = clock;
-    this.monotonic = monotonic;
-    this.notes = notes;
-    this.random = random;
     this.writerOf = writerOf;
-    this.guard = guard;
-    this.addresses = new Addresses(this::images, guard);
+    repository = from.repository;
+    muxes = from.muxStore;
+    clock = from.clock;
+    monotonic = from.options.monotonic();
+    notes = from.notes;
+    random = from.random;
+    guard = new VipGuard(ClusterSettings.NONE, taken);
+    addresses = new Addresses(this::images, guard);
   }
 
   /**
@@ -116,41 +112,25 @@ final class Catalogue implements Images {
    * takes a dozen round trips, which of a thousand services one after another were half a minute
    * without a leader.
    *
-   * @param monotonic seconds, by which deleted services are kept
-   * @param taken addresses that are no VIPs
    * @param known of a service, if it has not changed since, saves reading it
    */
-  static Catalogue load(
-      ServiceRepository repository,
-      MuxStore muxes,
-      Epoch epoch,
-      ClockCheck clock,
-      LongSupplier monotonic,
-      Notes notes,
-      RandomGenerator random,
-      Writers writerOf,
-      Supplier<Infrastructure.Taken> taken,
-      Function<String, Optional<StoredService>> known)
-      throws StoreException {
-    VipGuard guard = new VipGuard(repository.store().settings(), taken);
-    Catalogue catalogue =
-        new Catalogue(repository, muxes, epoch, clock, monotonic, notes, random, writerOf, guard);
+  void load(Function<String, Optional<StoredService>> known) throws StoreException {
+    guard.set(repository.store().settings());
     ExecutorService readers =
         Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
     try {
       List<Future<Void>> loads = new ArrayList<>();
       for (String name : repository.store().names()) {
-        loads.add(readers.submit(() -> catalogue.load(name, known.apply(name))));
+        loads.add(readers.submit(() -> load(name, known.apply(name))));
       }
       for (Future<Void> load : loads) {
         load.get();
       }
       // From a backup, or from before this was refused: it is served as it was.
-      Addresses.shared(catalogue.images())
+      Addresses.shared(images())
           .forEach(
               each ->
                   LOG.warn("{}; allowed: one of the two, or muxes send packets to muxes", each));
-      return catalogue;
     } catch (ExecutionException e) {
       Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
       Throwables.throwIfUnchecked(e.getCause());
@@ -178,7 +158,7 @@ final class Catalogue implements Images {
       return null;
     }
     repository.removeOld(epoch, stored.get());
-    writers.put(name, writerOf.of(epoch, addresses, stored.get()));
+    writers.put(name, writerOf.of(addresses, stored.get()));
     return null;
   }
 
@@ -207,10 +187,6 @@ final class Catalogue implements Images {
 
   private List<ServiceImage> images() {
     return writers.values().stream().map(ServiceWriter::image).toList();
-  }
-
-  Epoch epoch() {
-    return epoch;
   }
 
   ConcurrentNavigableMap<String, ServiceWriter> writers() {
@@ -265,6 +241,11 @@ final class Catalogue implements Images {
   @Override
   public Optional<String> damage(String name) {
     return Optional.ofNullable(damaged.get(name));
+  }
+
+  /** Services that cannot be read, and why. */
+  Map<String, String> damaged() {
+    return damaged;
   }
 
   Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
@@ -535,7 +516,7 @@ final class Catalogue implements Images {
   /** A service that exists from now on. */
   private void show(StoredService service) {
     String name = service.image().config().name();
-    ServiceWriter writer = writerOf.of(epoch, addresses, service);
+    ServiceWriter writer = writerOf.of(addresses, service);
     deletedServices.remove(name, () -> writers.put(name, writer));
   }
 

@@ -19,7 +19,6 @@ import io.fairlead.controller.resources.probes.HealthDecision.Step;
 import io.fairlead.controller.resources.probes.HealthView;
 import io.fairlead.controller.resources.probes.HealthView.Event;
 import io.fairlead.controller.resources.probes.ProbeNode;
-import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.repository.StoredService;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
@@ -47,8 +46,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes backends out of service, and back, by what probes find. A thread of its own calls {@link
- * #step} every second while this controller leads.
+ * Takes backends out of service, and back, by what probes find, in one leader's term. One thread at
+ * a time calls {@link #step}, every second.
  *
  * <p>What is out is in the image, so a new leader changes nothing of it. It only looks until every
  * probe has had time to write its node; so does a leader that has lost ZooKeeper for a moment, or
@@ -77,7 +76,6 @@ final class HealthWork {
    * @param deadAfter after which a backend that was removed as dead is in the pool again
    */
   record Sources(
-      Supplier<Optional<Catalogue>> lead,
       BooleanSupplier isConnected,
       Supplier<List<ProbeNode>> fresh,
       IntSupplier muxes,
@@ -99,42 +97,43 @@ final class HealthWork {
     private volatile OptionalLong refused = OptionalLong.empty();
   }
 
+  private final Map<String, ServiceWriter> writers;
   private final Sources from;
   private final ClockCheck clock;
   private final MeterRegistry metrics;
   private final Map<String, Track> tracks = new HashMap<>();
   private volatile List<HealthView> views = List.of();
-  private Optional<Epoch> epoch = Optional.empty();
-  private long quietSince;
 
-  HealthWork(Sources from, ClockCheck clock, MeterRegistry metrics) {
+  /** Since when it looks without a break, by the monotonic clock; empty while it does not. */
+  private OptionalLong lookingSince = OptionalLong.empty();
+
+  /**
+   * @param writers those of all services, by name
+   */
+  HealthWork(
+      Map<String, ServiceWriter> writers, Sources from, ClockCheck clock, MeterRegistry metrics) {
+    this.writers = writers;
     this.from = from;
     this.clock = clock;
     this.metrics = metrics;
   }
 
-  /** The health of services with a check, by name; none on a follower. */
+  /** The health of services with a check, by name. */
   List<HealthView> views() {
-    return from.lead().get().isPresent() ? views : List.of();
+    return views;
   }
 
-  /** Looks at all services; called by one thread. */
+  /** Looks at all services. */
   void step() {
-    Optional<Catalogue> catalogue = from.lead().get();
-    if (catalogue.isEmpty() || !from.isConnected().getAsBoolean()) {
-      quietSince = from.nanos().getAsLong();
-      if (catalogue.isEmpty()) {
-        forget(Optional.empty());
-      }
+    if (!from.isConnected().getAsBoolean()) {
+      lookingSince = OptionalLong.empty();
       return;
     }
-    if (!epoch.equals(catalogue.map(Catalogue::epoch))) {
-      forget(catalogue.map(Catalogue::epoch));
-    }
+    long nanos = from.nanos().getAsLong();
+    lookingSince = OptionalLong.of(lookingSince.orElse(nanos));
     OptionalLong now = clock.leadSeconds();
     boolean isActing =
-        now.isPresent() && from.nanos().getAsLong() - quietSince >= from.settle().toNanos();
-    Map<String, ServiceWriter> writers = catalogue.get().writers();
+        now.isPresent() && nanos - lookingSince.getAsLong() >= from.settle().toNanos();
     tracks.keySet().retainAll(writers.keySet());
     List<ProbeNode> fresh = from.fresh().get();
     List<HealthView> next = new ArrayList<>();
@@ -144,13 +143,6 @@ final class HealthWork {
                 look(writer, fresh, isActing, now.orElseGet(clock::shownSeconds))
                     .ifPresent(next::add));
     views = List.copyOf(next);
-  }
-
-  private void forget(Optional<Epoch> next) {
-    epoch = next;
-    quietSince = from.nanos().getAsLong();
-    tracks.clear();
-    views = List.of();
   }
 
   private Optional<HealthView> look(

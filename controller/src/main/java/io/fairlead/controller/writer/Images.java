@@ -44,21 +44,21 @@ interface Images {
     return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
   }
 
-  static Images of(ServiceWatch<StoredService> watch) {
+  static Images of(ServiceWatch.Copy<StoredService> copy) {
     return new Images() {
       @Override
       public Collection<StoredService> all() {
-        return watch.services();
+        return copy.services();
       }
 
       @Override
       public Optional<StoredService> find(String name) {
-        return watch.service(name);
+        return copy.service(name);
       }
 
       @Override
       public Optional<String> damage(String name) {
-        return watch.damage(name);
+        return copy.damage(name);
       }
     };
   }

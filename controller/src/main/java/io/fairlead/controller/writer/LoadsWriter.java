@@ -23,15 +23,14 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells muxes how busy servers are, of services that are steered by that (protocol/README.md §4,
- * {@code loads}). A thread of its own calls {@link #step} every {@link #PERIOD_MILLIS}: commits
- * wait neither for a write nor for a ZooKeeper that does not answer one. No write is tried again:
- * what it would say is out of date a second later.
+ * Tells muxes in one leader's term how busy servers are, of services that are steered by that
+ * (protocol/README.md §4, {@code loads}). A thread of its own calls {@link #step} every {@link
+ * #PERIOD_MILLIS}: commits wait neither for a write nor for a ZooKeeper that does not answer one.
+ * No write is tried again: what it would say is out of date a second later.
  */
 final class LoadsWriter {
   static final long PERIOD_MILLIS = 1000;
@@ -67,7 +66,7 @@ final class LoadsWriter {
 
   private final Function<ServiceImage, SortedMap<Integer, Long>> source;
   private final Store store;
-  private final Predicate<Epoch> leads;
+  private final Epoch epoch;
   private final InstantSource clock;
   private final LongSupplier nanos;
   private final Counter written;
@@ -79,46 +78,38 @@ final class LoadsWriter {
   /** By id of the service. */
   private final Map<Integer, Written> known = new HashMap<>();
 
-  /** What the last leader wrote, by id of the service. */
+  /** What the leader before wrote, by id of the service. */
   private final Map<Integer, SortedMap<Integer, Long>> found = new HashMap<>();
 
-  private Epoch epoch;
-  private long began;
+  private final long began;
 
   /**
    * @param source the loads of a service's backends that are known now
-   * @param leads whether this controller still leads in the epoch; if so, what the source said
-   *     before is known
    * @param nanos a monotonic clock, as {@link System#nanoTime}
    */
   LoadsWriter(
       Function<ServiceImage, SortedMap<Integer, Long>> source,
       Store store,
-      Predicate<Epoch> leads,
+      Epoch epoch,
       InstantSource clock,
       LongSupplier nanos,
       MeterRegistry registry) {
     this.source = source;
     this.store = store;
-    this.leads = leads;
+    this.epoch = epoch;
     this.clock = clock;
     this.nanos = nanos;
+    began = nanos.getAsLong();
     written = registry.counter(WRITES, "result", "written");
     failed = registry.counter(WRITES, "result", "failed");
   }
 
   /**
-   * Writes what has changed since the last step in this epoch, and what is about to seem old.
+   * Writes what has changed since the last step, and what is about to seem old.
    *
    * @param services all of them, as committed
    */
-  void step(Epoch now, Collection<ServiceImage> services) {
-    if (!now.equals(epoch)) {
-      epoch = now;
-      began = nanos.getAsLong();
-      known.clear();
-      found.clear();
-    }
+  void step(Collection<ServiceImage> services) {
     Set<Integer> wanting = new HashSet<>();
     for (ServiceImage service : services) {
       if (service.config().wantsLoads()) {
@@ -138,7 +129,7 @@ final class LoadsWriter {
     }
     try {
       loads = withFound(service, loads);
-      if (isWritten(loads, known.get(id)) || !leads.test(epoch)) {
+      if (isWritten(loads, known.get(id))) {
         return;
       }
       store.write(epoch, service.config().name(), Loads.of(loads));

@@ -11,14 +11,14 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells muxes which generations are settled, in one node for all services (protocol/README.md §4).
- * Whoever wants them told says so at any time; {@link #step}, which one thread calls each second,
- * writes what has changed. A generation only rises, also from one leader to the next.
+ * Tells muxes in one leader's term which generations are settled, in one node for all services
+ * (protocol/README.md §4). Whoever wants them told says so at any time; {@link #step}, which one
+ * thread calls each second, writes what has changed. A generation only rises, also from one leader
+ * to the next.
  */
 final class SettledWriter implements SettledMoves.Told {
   private static final Logger LOG = LoggerFactory.getLogger(SettledWriter.class);
@@ -46,23 +46,18 @@ final class SettledWriter implements SettledMoves.Told {
   }
 
   private final Store store;
-  private final Predicate<Epoch> leads;
+  private final Epoch epoch;
   private final Map<Integer, Long> wanted = new ConcurrentHashMap<>();
 
-  /** What the node has, as this epoch's leader knows; empty before it has read it. */
+  /** What the node has; empty before it was read. */
   private volatile Optional<Settled> written = Optional.empty();
 
   /** What this leader has written or found: a node that is damaged later lowers nothing. */
   private final SortedMap<Integer, Long> known = new TreeMap<>();
 
-  private Epoch epoch;
-
-  /**
-   * @param leads whether this controller still leads in the epoch
-   */
-  SettledWriter(Store store, Predicate<Epoch> leads) {
+  SettledWriter(Store store, Epoch epoch) {
     this.store = store;
-    this.leads = leads;
+    this.epoch = epoch;
   }
 
   @Override
@@ -74,39 +69,26 @@ final class SettledWriter implements SettledMoves.Told {
     return told;
   }
 
-  /** Knows nothing, as a new leader. */
-  void forget() {
-    written = Optional.empty();
-    wanted.clear();
-  }
-
   /**
    * Writes what is wanted.
    *
    * @param latest the generations of all services, by id: of others nothing is kept, nor what this
    *     leader finds above them. Empty: not all are known, and all is kept
    */
-  void step(Epoch now, Optional<Map<Integer, Long>> latest) {
+  void step(Optional<Map<Integer, Long>> latest) {
     latest.map(Map::keySet).ifPresent(wanted.keySet()::retainAll);
     try {
-      if (!now.equals(epoch)) {
-        known.clear();
-      }
-      Settled node = now.equals(epoch) ? written.orElse(null) : null;
+      Settled node = written.orElse(null);
       if (node == null) {
         node = store.readSettled().orElse(Settled.NONE);
         find(node, latest);
-        epoch = now;
       }
       latest.map(Map::keySet).ifPresent(known.keySet()::retainAll);
       SortedMap<Integer, Long> next = new TreeMap<>(known);
       wanted.forEach((service, generation) -> next.merge(service, generation, Math::max));
       if (!next.equals(node.services())) {
-        if (!leads.test(now)) {
-          return;
-        }
         node = Settled.of(next);
-        store.write(now, node);
+        store.write(epoch, node);
         known.putAll(next);
       }
       written = Optional.of(node);

@@ -8,7 +8,6 @@ import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;
 import io.fairlead.controller.resources.drains.DrainWatch;
 import io.fairlead.controller.resources.drains.Drains;
-import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
@@ -23,7 +22,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,27 +33,16 @@ import org.slf4j.LoggerFactory;
 final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
   private static final Logger LOG = LoggerFactory.getLogger(Writes.class);
 
-  private final Lead lead;
-  private final Session session;
-  private final Executor catalogueThread;
-  private final DrainWatch drains;
-  private final CommitMetrics metrics;
+  private final CurrentRole role;
+  private final Facilities from;
 
   private interface CatalogueTask {
     Result run(Catalogue catalogue) throws StoreException;
   }
 
-  Writes(
-      Lead lead,
-      Session session,
-      Executor catalogueThread,
-      DrainWatch drains,
-      CommitMetrics metrics) {
-    this.drains = drains;
-    this.lead = lead;
-    this.session = session;
-    this.catalogueThread = catalogueThread;
-    this.metrics = metrics;
+  Writes(CurrentRole role, Facilities from) {
+    this.role = role;
+    this.from = from;
   }
 
   @Override
@@ -105,6 +92,7 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
 
   @Override
   public CompletionStage<Result> drain(String service, DrainOrder order, WriteOptions options) {
+    DrainWatch drains = role.get().softState().drains();
     return onWriter(
         service,
         writer ->
@@ -146,7 +134,9 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
   }
 
   private Catalogue catalogue() {
-    return lead.current().orElseThrow(() -> Unavailable.notLeading(session.isConnected()));
+    return role.term()
+        .map(Term::catalogue)
+        .orElseThrow(() -> Unavailable.notLeading(from.session.isConnected()));
   }
 
   private CompletionStage<Result> onCatalogue(CatalogueTask task) {
@@ -160,7 +150,7 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
                 throw Unavailable.store(e);
               }
             },
-            catalogueThread));
+            from.threads.catalogue));
   }
 
   private CompletionStage<Result> onWriter(
@@ -180,7 +170,7 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
                   ? failure.getCause()
                   : failure;
           if (cause instanceof Refusal refusal) {
-            metrics.refused(refusal.kind());
+            from.commits.refused(refusal.kind());
           }
         });
   }

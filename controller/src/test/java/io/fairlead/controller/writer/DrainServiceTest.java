@@ -133,7 +133,7 @@ class DrainServiceTest {
   private List<DrainView> drains() {
     return controller
         .plane()
-        .read("web", stored -> DrainView.of(stored.image(), controller.drainWatch()));
+        .read("web", stored -> DrainView.of(stored.image(), controller.softState().drains()));
   }
 
   /** Reports count from now on. */

@@ -129,8 +129,8 @@ class HoldReportTest {
             service ->
                 HoldView.of(
                     service.image(),
-                    controller.liveConnections(),
-                    controller.settled().seen(service.image()),
+                    controller.softState().reports(),
+                    controller.softState().settled().seen(service.image()),
                     clock.seconds()));
   }
 

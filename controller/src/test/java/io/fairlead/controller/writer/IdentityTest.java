@@ -182,7 +182,12 @@ class IdentityTest extends ServedController {
         .forPath("/fairlead/muxes/mux1/live", EVIL.getBytes(StandardCharsets.UTF_8));
     live(mux, "/fairlead/muxes/mux1/live/live", EVIL);
     await().pollDelay(Duration.ofSeconds(1)).until(() -> controller.muxes().get().isEmpty());
-    assertThat(controller.settled().see(image()).waitsOfGeneration(image().ring().generation()))
+    assertThat(
+            controller
+                .softState()
+                .settled()
+                .see(image())
+                .waitsOfGeneration(image().ring().generation()))
         .extracting(SettledMoves.Wait::mux)
         .allMatch(Optional::isEmpty);
     assertThat(api.get("/metrics").body()).doesNotContain("evil");

@@ -41,33 +41,35 @@ class LoadsWriterTest {
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final Map<String, Loads> found = new HashMap<>();
   private boolean fails;
-  private boolean leads = true;
   private long now;
-  private final LoadsWriter writer =
-      new LoadsWriter(
-          image -> known.getOrDefault(image.config().id(), new TreeMap<>()),
-          new LoadsWriter.Store() {
-            @Override
-            public void write(Epoch epoch, String service, Loads loads) throws StoreException {
-              if (fails) {
-                throw new StoreException("no ZooKeeper");
-              }
-              written.add("%d %s %s".formatted(epoch.number(), service, loads.loads()));
-            }
+  private LoadsWriter writer = leader(FIRST);
 
-            @Override
-            public Optional<Loads> readSince(String service, Instant since) throws StoreException {
-              if (fails) {
-                throw new StoreException("no ZooKeeper");
-              }
-              assertThat(since).isEqualTo(Instant.ofEpochSecond(NOW - 10));
-              return Optional.ofNullable(found.get(service));
+  private LoadsWriter leader(Epoch of) {
+    return new LoadsWriter(
+        image -> known.getOrDefault(image.config().id(), new TreeMap<>()),
+        new LoadsWriter.Store() {
+          @Override
+          public void write(Epoch epoch, String service, Loads loads) throws StoreException {
+            if (fails) {
+              throw new StoreException("no ZooKeeper");
             }
-          },
-          epoch -> leads,
-          () -> Instant.ofEpochSecond(NOW),
-          () -> now,
-          registry);
+            written.add("%d %s %s".formatted(epoch.number(), service, loads.loads()));
+          }
+
+          @Override
+          public Optional<Loads> readSince(String service, Instant since) throws StoreException {
+            if (fails) {
+              throw new StoreException("no ZooKeeper");
+            }
+            assertThat(since).isEqualTo(Instant.ofEpochSecond(NOW - 10));
+            return Optional.ofNullable(found.get(service));
+          }
+        },
+        of,
+        () -> Instant.ofEpochSecond(NOW),
+        () -> now,
+        registry);
+  }
 
   private static ServiceImage service(int id, MaatLoad load) {
     return ServiceImage.create(
@@ -93,9 +95,9 @@ class LoadsWriterTest {
     return byAgents(1).withRing(ring.apply(Delta.after(ring, 2, backends, Runs.EMPTY)));
   }
 
-  private List<String> step(Epoch epoch, ServiceImage... services) {
+  private List<String> step(ServiceImage... services) {
     written.clear();
-    writer.step(epoch, List.of(services));
+    writer.step(List.of(services));
     return written;
   }
 
@@ -115,11 +117,10 @@ class LoadsWriterTest {
   void onlyWhatChangedIsWritten() {
     busy(1, 3, 4);
     busy(2, 5);
-    assertThat(step(FIRST, byAgents(1), byAgents(2)))
-        .containsExactly("1 s1 {1=3, 2=4}", "1 s2 {1=5}");
-    assertThat(step(FIRST, byAgents(1), byAgents(2))).isEmpty();
+    assertThat(step(byAgents(1), byAgents(2))).containsExactly("1 s1 {1=3, 2=4}", "1 s2 {1=5}");
+    assertThat(step(byAgents(1), byAgents(2))).isEmpty();
     busy(2, 6);
-    assertThat(step(FIRST, byAgents(1), byAgents(2))).containsExactly("1 s2 {1=6}");
+    assertThat(step(byAgents(1), byAgents(2))).containsExactly("1 s2 {1=6}");
     assertThat(registry.counter("fairlead.controller.loads.writes", "result", "written").count())
         .isEqualTo(3);
   }
@@ -134,36 +135,37 @@ class LoadsWriterTest {
       ServiceImage.create(ServiceConfig.builder(1, "s1").buckets(256).build(), 1_700_000_000)
     };
     for (ServiceImage other : others) {
-      assertThat(step(FIRST, other)).isEmpty();
+      assertThat(step(other)).isEmpty();
     }
-    assertThat(step(FIRST, byAgents(1))).hasSize(1);
-    assertThat(step(FIRST, others[0])).isEmpty();
-    assertThat(step(FIRST, byAgents(1))).as("again").hasSize(1);
+    assertThat(step(byAgents(1))).hasSize(1);
+    assertThat(step(others[0])).isEmpty();
+    assertThat(step(byAgents(1))).as("again").hasSize(1);
   }
 
   @Test
   void theLastLoadThatIsKnownIsTakenAway() {
     busy(1, 3, 4);
-    step(FIRST, byAgents(1));
+    step(byAgents(1));
     busy(1, 3);
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
+    assertThat(step(byAgents(1))).containsExactly("1 s1 {1=3}");
     busy(1);
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    assertThat(step(byAgents(1))).containsExactly("1 s1 {}");
+    assertThat(step(byAgents(1))).isEmpty();
   }
 
   @Test
   void aNewLeaderLeavesWhatItFindsUntilItHearsOrAgentsHadTheTime() {
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    assertThat(step(byAgents(1))).isEmpty();
     pass(Duration.ofSeconds(10).minusNanos(1));
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    assertThat(step(byAgents(1))).isEmpty();
     pass(Duration.ofNanos(1));
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
+    assertThat(step(byAgents(1))).containsExactly("1 s1 {}");
     busy(1, 3);
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
-    assertThat(step(SECOND, byAgents(1))).as("leads again").containsExactly("2 s1 {1=3}");
+    assertThat(step(byAgents(1))).containsExactly("1 s1 {1=3}");
+    writer = leader(SECOND);
+    assertThat(step(byAgents(1))).as("leads again").containsExactly("2 s1 {1=3}");
     busy(1);
-    assertThat(step(SECOND, byAgents(1))).containsExactly("2 s1 {}");
+    assertThat(step(byAgents(1))).containsExactly("2 s1 {}");
   }
 
   /** Its first report must not make all other servers unknown. */
@@ -171,61 +173,50 @@ class LoadsWriterTest {
   void aNewLeaderKeepsWhatItFindsOfServersThatItHasNotHeard() throws RefusedException {
     ServiceImage service = withBackends(1, 2, 3);
     found.put("s1", Loads.of(new TreeMap<>(Map.of(1, 8L, 2, 9L, 77, 5L))));
-    assertThat(step(FIRST, service)).isEmpty();
+    assertThat(step(service)).isEmpty();
     busy(1, 3);
-    assertThat(step(FIRST, service)).containsExactly("1 s1 {1=3, 2=9}");
+    assertThat(step(service)).containsExactly("1 s1 {1=3, 2=9}");
     found.clear();
     busy(1, 4);
-    assertThat(step(FIRST, service)).as("once found").containsExactly("1 s1 {1=4, 2=9}");
+    assertThat(step(service)).as("once found").containsExactly("1 s1 {1=4, 2=9}");
     pass(Duration.ofSeconds(10).minusNanos(1));
-    assertThat(step(FIRST, service)).as("again").containsExactly("1 s1 {1=4, 2=9}");
+    assertThat(step(service)).as("again").containsExactly("1 s1 {1=4, 2=9}");
     pass(Duration.ofNanos(1));
-    assertThat(step(FIRST, service)).containsExactly("1 s1 {1=4}");
-    assertThat(step(SECOND, service)).as("nothing is found").containsExactly("2 s1 {1=4}");
-  }
-
-  /** It has forgotten what agents reported: that nothing is known is not to be written. */
-  @Test
-  void aLeaderThatStepsDownMeanwhileWritesNothing() {
-    busy(1, 3);
-    step(FIRST, byAgents(1));
-    busy(1);
-    leads = false;
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
-    leads = true;
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {}");
+    assertThat(step(service)).containsExactly("1 s1 {1=4}");
+    writer = leader(SECOND);
+    assertThat(step(service)).as("nothing is found").containsExactly("2 s1 {1=4}");
   }
 
   /** Muxes take loads that are not written again for those of a leader that is gone. */
   @Test
   void whatStaysIsWrittenAgainBeforeItSeemsOld() {
     busy(1, 3);
-    step(FIRST, byAgents(1));
+    step(byAgents(1));
     pass(LoadsWriter.REPEAT.minusNanos(1));
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    assertThat(step(byAgents(1))).isEmpty();
     pass(Duration.ofNanos(1));
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=3}");
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    assertThat(step(byAgents(1))).containsExactly("1 s1 {1=3}");
+    assertThat(step(byAgents(1))).isEmpty();
     busy(1);
-    step(FIRST, byAgents(1));
+    step(byAgents(1));
     pass(Duration.ofHours(1));
-    assertThat(step(FIRST, byAgents(1))).as("there is nothing to be old").isEmpty();
+    assertThat(step(byAgents(1))).as("there is nothing to be old").isEmpty();
   }
 
   @Test
   void whatWasNotWrittenIsWrittenAsItIsThen() {
     busy(1, 3);
     fails = true;
-    assertThat(step(FIRST, byAgents(1))).isEmpty();
+    assertThat(step(byAgents(1))).isEmpty();
     busy(1, 4);
     fails = false;
-    assertThat(step(FIRST, byAgents(1))).containsExactly("1 s1 {1=4}");
+    assertThat(step(byAgents(1))).containsExactly("1 s1 {1=4}");
     fails = true;
     busy(1, 5);
-    step(FIRST, byAgents(1));
+    step(byAgents(1));
     fails = false;
     busy(1, 4);
-    assertThat(step(FIRST, byAgents(1))).as("it may have been written").hasSize(1);
+    assertThat(step(byAgents(1))).as("it may have been written").hasSize(1);
     assertThat(registry.counter("fairlead.controller.loads.writes", "result", "failed").count())
         .isEqualTo(2);
   }
@@ -234,8 +225,8 @@ class LoadsWriterTest {
   void anotherServiceOfTheNameIsAnother() {
     busy(1, 3);
     busy(2, 3);
-    step(FIRST, byAgents(1));
-    assertThat(step(FIRST, byAgents(2))).hasSize(1);
-    assertThat(step(FIRST, byAgents(1))).as("forgotten").hasSize(1);
+    step(byAgents(1));
+    assertThat(step(byAgents(2))).hasSize(1);
+    assertThat(step(byAgents(1))).as("forgotten").hasSize(1);
   }
 }

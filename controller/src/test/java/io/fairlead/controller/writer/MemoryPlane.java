@@ -109,8 +109,9 @@ public final class MemoryPlane
               .filter(service -> service.image().config().othello().isPresent())
               .map(OthelloStatus::beginning);
   public final FakeConnectionReports connectionReports = new FakeConnectionReports();
-  private final AgentReports agentReports =
-      new AgentReports(this::standing, System::nanoTime, new Random(1)::nextLong);
+  private final Random random = new Random(1);
+  private AgentReports agentReports =
+      new AgentReports(this::standing, System::nanoTime, random::nextLong);
   private final SettledServices settled =
       new SettledServices(
           () ->
@@ -124,7 +125,8 @@ public final class MemoryPlane
           committed -> InstantSource.system().instant().getEpochSecond() - committed,
           SettledMoves.Told.AT_ONCE,
           config -> SettledMoves.Sharing.NONE);
-  private final DrainWatch drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
+  private DrainWatch drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
+  private Agents agents = new Agents(this, agentReports, connectionReports);
   private ClusterSettings settings = ClusterSettings.NONE;
   private int lastId;
   private Optional<Refusal> outage = Optional.empty();
@@ -141,23 +143,23 @@ public final class MemoryPlane
         new ServiceRoutes(this, this, live),
         new BackendRoutes(this, this, live),
         new ClusterRoutes(this),
-        new DrainRoutes(this, this, drainWatch),
+        new DrainRoutes(this, this, () -> drainWatch),
         new ProbeRoutes(() -> List.copyOf(health), this),
         new UpkeepRoutes(this),
         new ExplainRoutes(
-            this, agentReports, service -> Optional.empty(), settled, InstantSource.system()),
+            this,
+            () -> agentReports,
+            service -> Optional.empty(),
+            () -> settled,
+            InstantSource.system()),
         new MuxRoutes(muxes, new Random(1)),
         new InspectRoutes(live, MuxAccess.NONE),
-        new OverviewRoutes(
-            this,
-            live,
-            new Agents(this, agentReports, connectionReports),
-            () -> List.copyOf(health)),
+        new OverviewRoutes(this, live, () -> agents, () -> List.copyOf(health)),
         new TargetRoutes(
             new MetricsTargets(() -> List.of("c1/10.1.0.5:8080"), Optional::empty, live, Map::of)),
         new OthelloRoutes(this, othello),
-        new AgentRoutes(new Agents(this, agentReports, connectionReports), this::refused),
-        new EventRoutes(this, live, drainWatch),
+        new AgentRoutes(() -> agents, this::refused),
+        new EventRoutes(this, live, () -> drainWatch),
         new AuditRoutes(this),
         new BackupRoutes(this::backup),
         new GenerationRoutes(),
@@ -197,7 +199,9 @@ public final class MemoryPlane
     services.clear();
     muxes.clear();
     health.clear();
-    agentReports.forget();
+    agentReports = new AgentReports(this::standing, System::nanoTime, random::nextLong);
+    drainWatch = new DrainWatch(agentReports, settled, System::nanoTime);
+    agents = new Agents(this, agentReports, connectionReports);
     records.clear();
     kept.clear();
     lastId = 0;

@@ -45,7 +45,9 @@ final class Reports {
             0,
             List.of(services),
             Optional.empty());
-    return ((AgentReports) controller.liveConnections())
+    return controller
+        .softState()
+        .reports()
         .accept(
             report,
             addresses.stream().map(each -> Address.parse(each).orElseThrow()).collect(toSet()),

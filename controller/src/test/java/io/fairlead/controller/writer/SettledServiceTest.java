@@ -109,7 +109,12 @@ class SettledServiceTest {
         .atMost(SOON)
         .untilAsserted(
             () ->
-                assertThat(controller.settled().see(image()).waitsOfGeneration(generation()))
+                assertThat(
+                        controller
+                            .softState()
+                            .settled()
+                            .see(image())
+                            .waitsOfGeneration(generation()))
                     .extracting(SettledMoves.Wait::text)
                     .containsExactly(texts));
   }

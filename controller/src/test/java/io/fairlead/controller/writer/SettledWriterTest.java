@@ -21,33 +21,39 @@ class SettledWriterTest {
   private int failures;
   private boolean isLost;
   private Epoch leading = new Epoch(1, Version.after(1));
-  private final SettledWriter writer =
-      new SettledWriter(
-          new SettledWriter.Store() {
-            @Override
-            public Optional<Settled> readSettled() {
-              return node;
-            }
+  private SettledWriter writer = newLeader();
 
-            @Override
-            public void write(Epoch epoch, Settled settled) throws StoreException {
-              if (failures > 0) {
-                failures--;
-                node = isLost ? Optional.of(settled) : node;
-                throw new StoreException("no answer");
-              }
-              node = Optional.of(settled);
-              writes++;
+  private SettledWriter newLeader() {
+    return new SettledWriter(
+        new SettledWriter.Store() {
+          @Override
+          public Optional<Settled> readSettled() {
+            return node;
+          }
+
+          @Override
+          public void write(Epoch epoch, Settled settled) throws StoreException {
+            if (!epoch.equals(leading)) {
+              throw new StoreException("epoch %d is over".formatted(epoch.number()));
             }
-          },
-          epoch -> epoch.equals(leading));
+            if (failures > 0) {
+              failures--;
+              node = isLost ? Optional.of(settled) : node;
+              throw new StoreException("no answer");
+            }
+            node = Optional.of(settled);
+            writes++;
+          }
+        },
+        leading);
+  }
 
   private static Optional<Settled> of(Map<Integer, Long> services) {
     return Optional.of(Settled.of(new TreeMap<>(services)));
   }
 
   private void step() {
-    writer.step(leading, LATEST);
+    writer.step(LATEST);
   }
 
   @Test
@@ -76,7 +82,7 @@ class SettledWriterTest {
     assertThat(writer.tell(1, 6)).isEqualTo(7);
     node = of(Map.of(1, 9L, 2, 3L)); // by another leader
     leading = new Epoch(3, Version.after(3));
-    writer.forget();
+    writer = newLeader();
     assertThat(writer.tell(1, 8)).isZero();
     step();
     assertThat(writer.tell(1, 8)).isEqualTo(9);
@@ -86,7 +92,8 @@ class SettledWriterTest {
   void whoLeadsNoMoreWritesNothing() {
     step();
     writer.tell(1, 5);
-    writer.step(new Epoch(0, Version.after(0)), LATEST);
+    leading = new Epoch(2, Version.after(2));
+    step();
     assertThat(node).isEmpty();
     assertThat(writer.tell(1, 5)).isZero();
   }
@@ -97,7 +104,7 @@ class SettledWriterTest {
       node = Optional.empty();
       isLost = lost;
       failures = 1;
-      writer.forget();
+      writer = newLeader();
       writer.tell(1, 5);
       step();
       assertThat(writer.tell(1, 5)).isZero();
@@ -131,7 +138,7 @@ class SettledWriterTest {
     writer.tell(9, 5);
     step();
     assertThat(node).isEqualTo(of(Map.of(1, 5L)));
-    writer.step(leading, Optional.of(Map.of(2, 3L)));
+    writer.step(Optional.of(Map.of(2, 3L)));
     assertThat(node).isEqualTo(of(Map.of()));
   }
 
@@ -139,7 +146,7 @@ class SettledWriterTest {
   void nothingIsForgottenWhileAServiceIsDamaged() {
     node = of(Map.of(1, 7L, 9, 4L));
     writer.tell(1, 8);
-    writer.step(leading, Optional.empty());
+    writer.step(Optional.empty());
     assertThat(node).isEqualTo(of(Map.of(1, 8L, 9, 4L)));
   }
 

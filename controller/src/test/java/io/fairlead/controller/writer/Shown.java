@@ -52,8 +52,8 @@ public final class Shown {
                     stored.image(),
                     Optional.empty(),
                     flow,
-                    controller.liveConnections(),
-                    controller.settled().seen(stored.image()),
+                    controller.softState().reports(),
+                    controller.softState().settled().seen(stored.image()),
                     now));
   }
 }

@@ -184,7 +184,7 @@ class WrongClockTest {
             () -> {
               assertThat(client.checkExists().forPath("/fairlead/settled")).isNull();
               assertThat(drain().now().waitingFor()).isEmpty();
-              assertThat(controller.settled().see(image()).waitsOfGeneration(1))
+              assertThat(controller.softState().settled().see(image()).waitsOfGeneration(1))
                   .extracting(SettledMoves.Wait::text)
                   .containsExactly("some mux may be absent that this controller never saw");
             });
@@ -197,7 +197,7 @@ class WrongClockTest {
   }
 
   private DrainView drain() {
-    return DrainView.of(image(), controller.drainWatch()).get(0);
+    return DrainView.of(image(), controller.softState().drains()).get(0);
   }
 
   @Test

@@ -131,7 +131,6 @@ public final class AgentReports implements LiveConnections {
 
   private final Directory directory;
   private final LongSupplier nanos;
-  private final LongSupplier random;
   private final Map<Address, Agent> agents = new HashMap<>();
   private final Map<Backend, Question> questions = new HashMap<>();
 
@@ -139,7 +138,7 @@ public final class AgentReports implements LiveConnections {
   private final Map<Backend, Question> dates = new HashMap<>();
 
   private final Map<Backend, Long> watched = new HashMap<>();
-  private long term;
+  private final long term;
   private long lastQuestion;
 
   /**
@@ -149,18 +148,12 @@ public final class AgentReports implements LiveConnections {
   public AgentReports(Directory directory, LongSupplier nanos, LongSupplier random) {
     this.directory = directory;
     this.nanos = nanos;
-    this.random = random;
-    forget();
+    term = random.getAsLong() >>> 16;
   }
 
-  /** Knows nothing and asks nothing, as a new leader. */
-  public synchronized void forget() {
-    agents.clear();
-    questions.clear();
-    dates.clear();
-    watched.clear();
-    term = random.getAsLong() >>> 16;
-    lastQuestion = 0;
+  /** Those of a controller that does not lead: it knows no backend. */
+  public static AgentReports none() {
+    return new AgentReports((service, backend) -> Optional.empty(), System::nanoTime, () -> 0);
   }
 
   /** Forgets servers that have none of these addresses, and questions of other services. */

@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 
 /**
  * Services for agents, their reports, and what is known of them. Reports about other servers are
@@ -32,11 +33,11 @@ public final class AgentRoutes implements Resource {
   private static final String REFUSED = "fairlead.controller.agent.reports.refused";
   private static final List<String> REASONS = List.of("foreign", "malformed", "unavailable");
 
-  private final Agents agents;
+  private final Supplier<Agents> agents;
   private final Audit audit;
   private final LogLimit records = new LogLimit(RECORDS, Duration.ofHours(1), System::nanoTime);
 
-  public AgentRoutes(Agents agents, Audit audit) {
+  public AgentRoutes(Supplier<Agents> agents, Audit audit) {
     this.agents = agents;
     this.audit = audit;
   }
@@ -47,13 +48,14 @@ public final class AgentRoutes implements Resource {
     RESULTS.forEach(result -> metrics.counter(REPORTS, "result", result));
     REASONS.forEach(reason -> metrics.counter(REFUSED, "reason", reason));
     routes.read(
-        "getAgentServices", request -> Answer.tagged(request, agents.services(request.sender())));
+        "getAgentServices",
+        request -> Answer.tagged(request, agents.get().services(request.sender())));
     routes.submit(
         "postAgentReport",
         Report.class,
-        (sender, report) -> Answer.ok(taken(metrics, agents.report(sender, report), report)),
+        (sender, report) -> Answer.ok(taken(metrics, agents.get().report(sender, report), report)),
         (sender, e) -> refused(metrics, sender, e));
-    routes.list("listAgents", request -> agents.list(), AgentView::key, AgentView.Key::parse);
+    routes.list("listAgents", request -> agents.get().list(), AgentView::key, AgentView.Key::parse);
   }
 
   private static Report.Reply taken(MeterRegistry metrics, Agents.Taken taken, Report report) {

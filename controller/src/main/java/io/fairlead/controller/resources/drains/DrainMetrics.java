@@ -18,15 +18,16 @@ import java.util.function.Supplier;
 /** The drains that this controller leads, read at every scrape. */
 public final class DrainMetrics implements MultiCollector {
   private final Supplier<Collection<ServiceImage>> led;
-  private final DrainWatch watch;
+  private final Supplier<DrainWatch> watch;
   private final LongSupplier seconds;
 
   /**
    * @param led services, none while this controller does not lead
+   * @param watch that of these services
    * @param seconds the clock, Unix seconds
    */
   public DrainMetrics(
-      Supplier<Collection<ServiceImage>> led, DrainWatch watch, LongSupplier seconds) {
+      Supplier<Collection<ServiceImage>> led, Supplier<DrainWatch> watch, LongSupplier seconds) {
     this.led = led;
     this.watch = watch;
     this.seconds = seconds;
@@ -54,6 +55,7 @@ public final class DrainMetrics implements MultiCollector {
               .deadline()
               .ifPresent(at -> deadline.dataPoint(point(labels, at - seconds.getAsLong())));
           watch
+              .get()
               .progress(image, each.getKey(), drain)
               .connections()
               .ifPresent(count -> connections.dataPoint(point(labels, count.all())));

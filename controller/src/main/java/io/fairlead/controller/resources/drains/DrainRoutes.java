@@ -11,9 +11,11 @@ import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Refusal;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Draining backends, undoing it, and how far it is. */
-public record DrainRoutes(Plane plane, Drains drains, DrainWatch watch) implements Resource {
+public record DrainRoutes(Plane plane, Drains drains, Supplier<DrainWatch> watch)
+    implements Resource {
   private record Order(
       List<Integer> ids, Optional<Integer> deadlineSeconds, Optional<String> then) {}
 
@@ -25,7 +27,7 @@ public record DrainRoutes(Plane plane, Drains drains, DrainWatch watch) implemen
         "listDrains",
         request ->
             plane.services().stream()
-                .flatMap(service -> DrainView.of(service.image(), watch).stream())
+                .flatMap(service -> DrainView.of(service.image(), watch.get()).stream())
                 .toList(),
         DrainView::key,
         String::valueOf);

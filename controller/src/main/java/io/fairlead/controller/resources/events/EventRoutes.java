@@ -14,10 +14,10 @@ import java.util.function.Supplier;
 public final class EventRoutes implements Resource {
   private final Plane plane;
   private final Supplier<List<MuxView>> muxes;
-  private final DrainWatch drains;
+  private final Supplier<DrainWatch> drains;
   private EventStreams streams;
 
-  public EventRoutes(Plane plane, Supplier<List<MuxView>> muxes, DrainWatch drains) {
+  public EventRoutes(Plane plane, Supplier<List<MuxView>> muxes, Supplier<DrainWatch> drains) {
     this.plane = plane;
     this.muxes = muxes;
     this.drains = drains;
@@ -26,7 +26,8 @@ public final class EventRoutes implements Resource {
   @Override
   public void register(Routes routes) {
     streams =
-        new EventStreams(routes, before -> EventLog.State.of(plane, muxes.get(), drains, before));
+        new EventStreams(
+            routes, before -> EventLog.State.of(plane, muxes.get(), drains.get(), before));
     routes.stream("streamEvents", streams::handle);
   }
 

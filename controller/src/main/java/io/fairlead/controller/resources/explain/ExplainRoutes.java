@@ -14,13 +14,14 @@ import io.fairlead.controller.store.repository.StoredService;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /** Which backend owns which buckets, and where the packets of one connection go. */
 public record ExplainRoutes(
     Plane plane,
-    LiveConnections live,
+    Supplier<? extends LiveConnections> live,
     Function<StoredService, Optional<CommittedArrays>> arrays,
-    SettledServices settled,
+    Supplier<SettledServices> settled,
     InstantSource clock)
     implements Resource {
   @Override
@@ -49,8 +50,8 @@ public record ExplainRoutes(
                     service.image(),
                     arrays.apply(service),
                     flow,
-                    live,
-                    settled.seen(service.image()),
+                    live.get(),
+                    settled.get().seen(service.image()),
                     now)));
   }
 
@@ -75,6 +76,8 @@ public record ExplainRoutes(
         request,
         plane.read(
             request.service(),
-            service -> HoldView.of(service.image(), live, settled.seen(service.image()), now)));
+            service ->
+                HoldView.of(
+                    service.image(), live.get(), settled.get().seen(service.image()), now)));
   }
 }

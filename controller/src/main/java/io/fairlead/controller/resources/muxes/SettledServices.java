@@ -39,6 +39,16 @@ public final class SettledServices {
     this.age = age;
   }
 
+  /** Those of a controller that does not lead: it has seen none. */
+  public static SettledServices none() {
+    return new SettledServices(
+        () -> MuxPresence.NONE,
+        () -> 0,
+        committed -> 0,
+        SettledMoves.Told.AT_ONCE,
+        service -> SettledMoves.Sharing.NONE);
+  }
+
   /**
    * Those of a service, having taken note of its image and of where muxes are now. It may have
    * muxes told what is settled, so only the leader calls it, for what it does by itself.
@@ -59,10 +69,5 @@ public final class SettledServices {
   /** As {@link #see} left those of a service; nothing of it is settled if it was not called. */
   public SettledMoves seen(ServiceImage image) {
     return services.getOrDefault(image.config().id(), new SettledMoves(told));
-  }
-
-  /** Knows nothing, as a new leader or a follower. */
-  public void forget() {
-    services.clear();
   }
 }

@@ -14,7 +14,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 
-/** The keepers of all services steered by {@code othello}; none while another controller leads. */
+/** The keepers of all services that are steered by {@code othello} in one leader's term. */
 public final class OthelloKeepers implements ConnectionReports {
   /** Where writers are found. */
   public interface Writers {
@@ -38,11 +38,6 @@ public final class OthelloKeepers implements ConnectionReports {
     this.counters = counters;
   }
 
-  /** Knows nothing, as a new leader. */
-  public void forget() {
-    keepers.clear();
-  }
-
   @Override
   public boolean asks(String service) {
     return keeper(service).isPresent();
@@ -60,13 +55,13 @@ public final class OthelloKeepers implements ConnectionReports {
         .orElse(OptionalInt.empty());
   }
 
-  /** Looks after these services in the background; called every moment while leading. */
+  /** Looks after these services in the background; called every moment. */
   public void step(Collection<String> services) {
     keepers.keySet().retainAll(services);
     services.forEach(service -> keeper(service).ifPresent(OthelloKeeper::step));
   }
 
-  /** How a service stands; empty if it is not steered so, or another controller leads. */
+  /** How a service stands; empty if it is not steered so. */
   public Optional<OthelloStatus> status(String service) {
     return keeper(service).map(OthelloKeeper::status);
   }
@@ -79,7 +74,7 @@ public final class OthelloKeepers implements ConnectionReports {
     return all;
   }
 
-  /** The keeper of the service's present writer: a new leader's, or a new service's, is another. */
+  /** The keeper of the service's present writer: that of a new service of its name is another. */
   private Optional<OthelloKeeper> keeper(String service) {
     Optional<ArraysWriter> writer =
         writers

@@ -13,7 +13,10 @@ import java.util.function.Supplier;
 
 /** Services, muxes and servers in numbers, and what is wrong. */
 public record OverviewRoutes(
-    Plane plane, Supplier<List<MuxView>> muxes, Agents agents, Supplier<List<HealthView>> health)
+    Plane plane,
+    Supplier<List<MuxView>> muxes,
+    Supplier<Agents> agents,
+    Supplier<List<HealthView>> health)
     implements Resource {
   @Override
   public void register(Routes routes) {
@@ -21,6 +24,7 @@ public record OverviewRoutes(
         "getOverview",
         request ->
             Answer.tagged(
-                request, Overview.of(plane.services(), muxes.get(), agents.list(), health.get())));
+                request,
+                Overview.of(plane.services(), muxes.get(), agents.get().list(), health.get())));
   }
 }

@@ -41,12 +41,15 @@ class AgentReportsTest {
   private long terms;
   private final Map<Integer, Standing> backends = new HashMap<>(Map.of(7, new Standing(1, SEVEN)));
   private List<Place> places = List.of(place(config -> config, 7));
-  private final AgentReports reports =
-      new AgentReports(
-          (service, backend) ->
-              service.equals("web") ? Optional.ofNullable(backends.get(backend)) : Optional.empty(),
-          () -> now,
-          () -> ++terms << 16);
+  private AgentReports reports = newLeader();
+
+  private AgentReports newLeader() {
+    return new AgentReports(
+        (service, backend) ->
+            service.equals("web") ? Optional.ofNullable(backends.get(backend)) : Optional.empty(),
+        () -> now,
+        () -> ++terms << 16);
+  }
 
   private static Report report(String boot, long sequence, Report.Service... services) {
     return new Report(
@@ -234,7 +237,7 @@ class AgentReportsTest {
     String question = reports.ask("web", 7, set(1)).orElseThrow();
     reports.watch("web", 7);
     accept(report(BOOT, 1, web(9, answer(question))));
-    reports.forget();
+    reports = newLeader();
     assertThat(reports.connections("web", 7)).isEmpty();
     assertThat(reports.occupied("web", 7)).isEmpty();
     assertThat(reports.ask("web", 7, set(1)).orElseThrow()).isNotEqualTo(question);
@@ -388,7 +391,7 @@ class AgentReportsTest {
     assertThat(view().load()).isEmpty();
     accept(report(OTHER_BOOT, 3, loaded(1L, 1, 1, 0)));
     assertThat(view().load().orElseThrow().offered()).isEqualTo(131);
-    reports.forget();
+    reports = newLeader();
     accept(report(OTHER_BOOT, 4, loaded(1L, 1, 1, 0)));
     assertThat(view().load().orElseThrow().offered()).as("a new leader").isEqualTo(1);
   }
