@@ -2,8 +2,8 @@
 package io.fairlead.controller;
 
 import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.leader.FairleadController;
 import io.fairlead.controller.resources.plane.WriteOptions;
-import io.fairlead.controller.writer.FairleadController;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 

@@ -2,9 +2,9 @@
 package io.fairlead.controller;
 
 import io.fairlead.controller.http.Resource;
+import io.fairlead.controller.leader.FairleadController;
 import io.fairlead.controller.resources.backends.BackendRoutes;
 import io.fairlead.controller.store.Store;
-import io.fairlead.controller.writer.FairleadController;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.InstantSource;

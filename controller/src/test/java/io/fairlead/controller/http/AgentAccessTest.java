@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.leader.MemoryPlane;
 import io.fairlead.controller.resources.agents.AgentRoutes;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonArray;

@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.common.hash.Hashing;
 import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.leader.MemoryPlane;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;

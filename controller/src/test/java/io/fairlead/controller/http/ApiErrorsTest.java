@@ -4,7 +4,7 @@ package io.fairlead.controller.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.writer.MemoryPlane;
+import io.fairlead.controller.leader.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.leader.MemoryPlane;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;

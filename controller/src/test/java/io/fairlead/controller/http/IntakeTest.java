@@ -5,8 +5,8 @@ import static io.fairlead.controller.resources.agents.AgentRequests.report;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.leader.MemoryPlane;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.writer.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.writer.MemoryPlane;
+import io.fairlead.controller.leader.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;

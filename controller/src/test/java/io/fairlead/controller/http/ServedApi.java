@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.http;
 
-import io.fairlead.controller.writer.MemoryPlane;
+import io.fairlead.controller.leader.MemoryPlane;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;

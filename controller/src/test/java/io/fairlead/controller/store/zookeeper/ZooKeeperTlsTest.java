@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.leader.ControllerOptions;
 import io.fairlead.controller.secret.SecretFile;
 import io.fairlead.controller.store.Tree;
-import io.fairlead.controller.writer.ControllerOptions;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;

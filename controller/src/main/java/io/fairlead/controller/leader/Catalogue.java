@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.leader;
+
+import com.google.common.base.Throwables;
+import io.fairlead.controller.core.image.AddedMux;
+import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.resources.backends.Change;
+import io.fairlead.controller.resources.cluster.ClusterRules;
+import io.fairlead.controller.resources.muxes.SettledMoves;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.services.Listeners;
+import io.fairlead.controller.resources.services.ServiceRules;
+import io.fairlead.controller.resources.services.ServiceSpec;
+import io.fairlead.controller.store.DaemonThreads;
+import io.fairlead.controller.store.Epoch;
+import io.fairlead.controller.store.MuxStore;
+import io.fairlead.controller.store.ServiceIds;
+import io.fairlead.controller.store.ServiceStore;
+import io.fairlead.controller.store.StoreException;
+import io.fairlead.controller.store.repository.ServiceRepository;
+import io.fairlead.controller.store.repository.StoredService;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All services of one epoch by name. Decides what concerns more than one of them (names, ids and
+ * VIPs), one request after another: the caller runs {@link #create}, {@link #put}, {@link #change},
+ * {@link #delete}, {@link #undelete}, {@link #changeCluster} and {@link #removeExpired} on one
+ * thread.
+ */
+final class Catalogue implements Images {
+  private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
+  private static final int LOADED_AT_ONCE = 8;
+
+  /** Makes the writer of a service. */
+  interface Writers {
+    ServiceWriter of(Addresses addresses, StoredService stored);
+  }
+
+  private final ServiceRepository repository;
+  private final MuxStore muxes;
+  private final Epoch epoch;
+  private final ClockCheck clock;
+  private final LongSupplier monotonic;
+  private final Notes notes;
+  private final RandomGenerator random;
+  private final Writers writerOf;
+  private final ConcurrentNavigableMap<String, ServiceWriter> writers =
+      new ConcurrentSkipListMap<>();
+
+  /** Held from the start of a commit that creates a service until reads show it. */
+  private final Lock creating = new ReentrantLock();
+
+  /**
+   * Services that cannot be read, and why: their names stay taken, and other services are not
+   * affected.
+   */
+  private final ConcurrentNavigableMap<String, String> damaged = new ConcurrentSkipListMap<>();
+
+  private final DeletedServices deletedServices = new DeletedServices();
+  private final VipGuard guard;
+  private final Addresses addresses;
+
+  /**
+   * Without services: {@link #load} is called first.
+   *
+   * @param taken addresses that are no VIPs
+   */
+  Catalogue(Facilities from, Epoch epoch, Writers writerOf, Supplier<Infrastructure.Taken> taken) {
+    this.epoch = epoch;
+    this.writerOf = writerOf;
+    repository = from.repository;
+    muxes = from.muxStore;
+    clock = from.clock;
+    monotonic = from.options.monotonic();
+    notes = from.notes;
+    random = from.random;
+    guard = new VipGuard(ClusterSettings.NONE, taken);
+    addresses = new Addresses(this::images, guard);
+  }
+
+  /**
+   * Reads every service, and removes what former leaders left half done. Several at once: each
+   * takes a dozen round trips, which of a thousand services one after another were half a minute
+   * without a leader.
+   *
+   * @param known of a service, if it has not changed since, saves reading it
+   */
+  void load(Function<String, Optional<StoredService>> known) throws StoreException {
+    guard.set(repository.store().settings());
+    ExecutorService readers =
+        Executors.newFixedThreadPool(LOADED_AT_ONCE, DaemonThreads.named("load"));
+    try {
+      List<Future<Void>> loads = new ArrayList<>();
+      for (String name : repository.store().names()) {
+        loads.add(readers.submit(() -> load(name, known.apply(name))));
+      }
+      for (Future<Void> load : loads) {
+        load.get();
+      }
+      // From a backup, or from before this was refused: it is served as it was.
+      Addresses.shared(images())
+          .forEach(
+              each ->
+                  LOG.warn("{}; allowed: one of the two, or muxes send packets to muxes", each));
+    } catch (ExecutionException e) {
+      Throwables.throwIfInstanceOf(e.getCause(), StoreException.class);
+      Throwables.throwIfUnchecked(e.getCause());
+      throw new StoreException("services were not loaded: " + e.getCause(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("services were not loaded: interrupted", e);
+    } finally {
+      readers.shutdownNow();
+    }
+  }
+
+  /** A callable's, without a result. */
+  private Void load(String name, Optional<StoredService> known) throws StoreException {
+    Optional<StoredService> stored;
+    try {
+      stored = repository.readCommitted(name, known);
+    } catch (StoreException.Damaged e) {
+      LOG.error("{}", e.getMessage());
+      damaged.put(name, e.getMessage());
+      return null;
+    }
+    if (stored.isEmpty()) {
+      keepOrRemove(name);
+      return null;
+    }
+    repository.removeOld(epoch, stored.get());
+    writers.put(name, writerOf.of(addresses, stored.get()));
+    return null;
+  }
+
+  /** What is left of a service without a configuration. */
+  private void keepOrRemove(String name) throws StoreException {
+    Optional<ServiceStore.Deleted> deleted = Optional.empty();
+    try {
+      deleted = repository.store().deleted(name);
+    } catch (StoreException.Damaged e) {
+      LOG.error("{}", e.getMessage());
+    }
+    if (deleted.isPresent()) {
+      long age = clock.age(deleted.get().at().getEpochSecond());
+      deletedServices.add(deleted.get(), monotonic.getAsLong() - age, () -> {});
+    } else {
+      repository.store().removeRest(epoch, name);
+    }
+  }
+
+  /** Returns once what was committed before this call shows. */
+  void awaitShown() {
+    creating.lock();
+    creating.unlock();
+    writers.values().forEach(ServiceWriter::awaitShown);
+  }
+
+  private List<ServiceImage> images() {
+    return writers.values().stream().map(ServiceWriter::image).toList();
+  }
+
+  ConcurrentNavigableMap<String, ServiceWriter> writers() {
+    return writers;
+  }
+
+  /** The service's writer, or a refusal that says why there is none. */
+  ServiceWriter writer(String name) {
+    return Optional.ofNullable(writers.get(name)).orElseThrow(() -> missing(name));
+  }
+
+  @Override
+  public Collection<StoredService> all() {
+    return writers.values().stream()
+        .filter(writer -> !writer.isGone())
+        .map(ServiceWriter::stored)
+        .toList();
+  }
+
+  /** Generations by id, of deleted services the highest; empty if a damaged one is not known. */
+  Optional<Map<Integer, Long>> latest() {
+    Map<Integer, Long> latest = new HashMap<>();
+    images().forEach(image -> latest.put(image.config().id(), image.ring().generation()));
+    deletedServices
+        .idsWith(() -> images().stream().map(image -> image.config().id()).toList())
+        .forEach(id -> latest.putIfAbsent(id, Long.MAX_VALUE));
+    return damaged.isEmpty() ? Optional.of(latest) : Optional.empty();
+  }
+
+  /**
+   * Which services have VIPs of this one, as muxes know them: deleted ones too, which a mux without
+   * a session still serves. One that is unknown, as it is damaged, may have any.
+   */
+  SettledMoves.Sharing sharing(ServiceConfig of) {
+    return name -> {
+      Optional<ServiceImage> image = find(name).map(StoredService::image);
+      Optional<ServiceConfig> config =
+          image.map(ServiceImage::config).or(() -> deletedServices.config(name));
+      return config.filter(other -> Collections.disjoint(of.vips(), other.vips())).isPresent()
+          ? OptionalLong.empty()
+          : OptionalLong.of(image.map(each -> each.ring().generation()).orElse(0L));
+    };
+  }
+
+  @Override
+  public Optional<StoredService> find(String name) {
+    return Optional.ofNullable(writers.get(name))
+        .filter(writer -> !writer.isGone())
+        .map(ServiceWriter::stored);
+  }
+
+  @Override
+  public Optional<String> damage(String name) {
+    return Optional.ofNullable(damaged.get(name));
+  }
+
+  /** Services that cannot be read, and why. */
+  Map<String, String> damaged() {
+    return damaged;
+  }
+
+  Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
+    String name = spec.name().orElse("");
+    if (isTaken(name)) {
+      throw Refusal.conflict("name", name, "a name that no service has");
+    }
+    return create(spec, List.of(), options);
+  }
+
+  private Result create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options)
+      throws StoreException {
+    options.precondition().check(Optional.empty());
+    long now = clock.seconds(options);
+    ServiceIds.Next next = DeletedServices.nextId(repository.store().serviceIds(), now);
+    ServiceConfig config = ServiceRules.created(spec, next.id(), random);
+    checkListeners(config);
+    ClusterSettings settings = ClusterRules.with(guard.settings(), spec.vipRanges());
+    ServiceImage image = ServiceImage.create(config, now).startingAt(next.generation());
+    Result result = Images.unmoved(image, options.dryRun());
+    if (!pool.isEmpty()) {
+      PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);
+      image = plan.after();
+      result = plan.result();
+    }
+    result =
+        result
+            .asCreated()
+            .withWarnings(deletedServices.warnings(config, true, monotonic.getAsLong()));
+    addresses.check(image, settings, now);
+    if (!options.dryRun()) {
+      ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
+      creating.lock();
+      try {
+        StoredService created = createClaimed(noting, image, settings, now);
+        guard.set(settings);
+        show(created);
+      } finally {
+        creating.unlock();
+      }
+    }
+    return result;
+  }
+
+  /** Where it is not known whether it was written, its addresses stay claimed. */
+  private StoredService createClaimed(
+      ServiceRepository noting, ServiceImage image, ClusterSettings settings, long now)
+      throws StoreException {
+    addresses.claim(image, settings, now);
+    boolean isKnown = true;
+    try {
+      return noting.create(
+          epoch, image, Optional.of(settings).filter(other -> !other.equals(guard.settings())));
+    } catch (StoreException.Unknown e) {
+      isKnown = false;
+      throw e;
+    } finally {
+      if (isKnown) {
+        addresses.settle(image.config().name());
+      }
+    }
+  }
+
+  /** Creates the service, or makes it what the specification says. */
+  Result put(ServiceSpec spec, Optional<List<Change.Add>> pool, WriteOptions options)
+      throws StoreException {
+    String name = spec.name().orElse("");
+    if (!isTaken(name)) {
+      return create(spec, pool.orElse(List.of()), options);
+    }
+    ServiceWriter writer = writer(name);
+    options.precondition().checkAbsent("there is a service '%s'".formatted(name));
+    ServiceConfig wanted = ServiceRules.replaced(writer.image().config(), spec);
+    if (!ClusterRules.with(guard.settings(), spec.vipRanges()).equals(guard.settings())) {
+      throw Refusal.conflict(
+          "vipRanges",
+          String.join(", ", spec.vipRanges().orElseThrow()),
+          "with a service that is created; PUT /v1/cluster sets them otherwise");
+    }
+    checkListeners(wanted);
+    return warned(writer.image().config(), wanted, await(writer.put(wanted, pool, options)));
+  }
+
+  private boolean isTaken(String name) {
+    return writers.containsKey(name) || damaged.containsKey(name);
+  }
+
+  ClusterSettings settings() {
+    return guard.settings();
+  }
+
+  /** Changes the settings of the whole cluster. */
+  Result changeCluster(ClusterSettings settings, WriteOptions options) throws StoreException {
+    if (settings.equals(guard.settings())) {
+      return Result.unchanged("", 0, options.dryRun());
+    }
+    addresses.check(settings);
+    Result result = Result.unmoved("", 0, options.dryRun());
+    if (!options.dryRun()) {
+      clock.seconds(options);
+      repository
+          .with(notes.of(epoch, options.origin(), result))
+          .store()
+          .changeSettings(epoch, settings);
+      guard.set(settings);
+    }
+    return result;
+  }
+
+  /** Adds a mux, or gives one that is added other logins. */
+  Result addMux(AddedMux mux, boolean renews, WriteOptions options) throws StoreException {
+    boolean isThere = muxes.find(mux.id()).isPresent();
+    if (isThere && !renews) {
+      throw Refusal.conflict(
+          "id", mux.id(), "a name that no mux has; rotate gives one that is added a new login");
+    }
+    if (!isThere && renews) {
+      throw unknownMux(mux.id());
+    }
+    Result changed = Result.unmoved("", 0, options.dryRun());
+    Result result = isThere ? changed : changed.asCreated();
+    if (!options.dryRun()) {
+      MuxStore noting = muxes.with(notes.of(epoch, options.origin(), result));
+      try {
+        if (isThere) {
+          noting.renew(epoch, mux);
+        } else {
+          noting.add(epoch, mux);
+        }
+      } catch (StoreException.NotDeleted e) {
+        throw Refusal.conflict(
+            "id",
+            mux.id(),
+            (isThere
+                    ? "a mux whose nodes can be deleted; its logins stay valid until 'fairleadctl"
+                        + " mux remove %s --force', after which it needs another id: "
+                            .formatted(mux.id())
+                    : "another id: ")
+                + e.getMessage());
+      }
+    }
+    return result;
+  }
+
+  /** Removes a mux: it counts for nothing any more, and cannot come back. */
+  Result removeMux(String id, boolean force, WriteOptions options) throws StoreException {
+    if (muxes.find(id).isEmpty()) {
+      throw unknownMux(id);
+    }
+    if (!force && muxes.isAlive(id)) {
+      throw Refusal.conflict(
+          "id", id, "a mux that has ended: stop it first, or force, upon which it withdraws");
+    }
+    Result result = Result.unmoved("", 0, options.dryRun());
+    if (!options.dryRun()) {
+      muxes.with(notes.of(epoch, options.origin(), result)).remove(epoch, id);
+    }
+    return result;
+  }
+
+  private static Refusal unknownMux(String id) {
+    return new Refusal(Refusal.Kind.NOT_FOUND, "id", id, "a mux that is added");
+  }
+
+  Result change(String name, ServiceSpec change, WriteOptions options) {
+    ServiceWriter writer = writer(name);
+    ServiceConfig before = writer.image().config();
+    ServiceConfig changed = ServiceRules.changed(before, change);
+    checkListeners(changed);
+    return warned(before, changed, await(writer.changeConfig(changed, options)));
+  }
+
+  /** With what a change of VIPs or ports does to connections of deleted services. */
+  private Result warned(ServiceConfig before, ServiceConfig after, Result result) {
+    return before.vips().equals(after.vips()) && before.ports().equals(after.ports())
+        ? result
+        : result.withWarnings(deletedServices.warnings(after, false, monotonic.getAsLong()));
+  }
+
+  /** The rest of a deleted service stays for a while, for {@link #undelete}. */
+  Result delete(String name, WriteOptions options) {
+    ServiceWriter writer = writer(name);
+    try {
+      return await(writer.delete(options));
+    } finally {
+      // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
+      if (writer.isGone()) {
+        Instant at = Instant.ofEpochSecond(clock.shownSeconds());
+        deletedServices.add(
+            new ServiceStore.Deleted(writer.image().config(), at),
+            monotonic.getAsLong(),
+            () -> writers.remove(name));
+        removeExpired();
+      }
+    }
+  }
+
+  /** Does what is due by Unix seconds; called periodically. */
+  void step(long now) {
+    for (ServiceWriter writer : writers.values()) {
+      writer.upkeepIfDue(now);
+      writer.holdIfDue(now);
+      writer.releaseIfDue(now);
+      writer.transitIfDue(now);
+    }
+  }
+
+  boolean hasExpired() {
+    return deletedServices.hasExpired(monotonic.getAsLong());
+  }
+
+  /** Removes deleted services that are kept no more. */
+  void removeExpired() {
+    deletedServices.expire(monotonic.getAsLong()).forEach(this::removeRest);
+  }
+
+  /** Brings a deleted service back as it was, in the next generation of its ring. */
+  Result undelete(String name, WriteOptions options) throws StoreException {
+    if (isTaken(name)) {
+      throw Refusal.conflict("service", name, "a service that is deleted; this one exists");
+    }
+    options.precondition().check(Optional.empty());
+    long monotonicNow = monotonic.getAsLong();
+    if (deletedServices.find(name, monotonicNow).isEmpty()) {
+      throw deletedServices.missing(name, monotonicNow);
+    }
+    Optional<StoredService> again = repository.read(name);
+    if (again.isPresent()) { // by an earlier attempt whose outcome was unknown
+      return adopt(again.get()).asCreated();
+    }
+    Optional<StoredService> kept = repository.readDeleted(name);
+    if (kept.isEmpty()) { // a new service was to take its place, and was not created
+      deletedServices.remove(name, () -> {});
+      throw deletedServices.missing(name, monotonicNow);
+    }
+    StoredService before = kept.get();
+    checkListeners(before.image().config());
+    long now = Math.max(clock.seconds(options), before.image().ring().committed());
+    PoolPlan plan = PoolPlan.of(before.image(), Runs.EMPTY, now, options.dryRun());
+    addresses.check(plan.after(), guard.settings(), now);
+    Result result = plan.result().asCreated();
+    if (!options.dryRun()) {
+      ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
+      creating.lock();
+      try {
+        addresses.claim(plan.after(), guard.settings(), now);
+        adopt(noting.commit(epoch, before, plan.after(), plan.delta()));
+      } catch (StoreException.Unknown e) {
+        throw e; // its addresses stay claimed
+      } catch (StoreException e) {
+        addresses.settle(name);
+        throw e;
+      } finally {
+        creating.unlock();
+      }
+    }
+    return result;
+  }
+
+  /** A deleted service that exists again. */
+  private Result adopt(StoredService again) {
+    String name = again.image().config().name();
+    show(again);
+    addresses.settle(name);
+    return Images.unmoved(again.image(), false);
+  }
+
+  /** A service that exists from now on. */
+  private void show(StoredService service) {
+    String name = service.image().config().name();
+    ServiceWriter writer = writerOf.of(addresses, service);
+    deletedServices.remove(name, () -> writers.put(name, writer));
+  }
+
+  private void removeRest(String name) {
+    try {
+      repository.store().removeRest(epoch, name);
+    } catch (StoreException e) {
+      // The next service of that name, or the next leader, removes the rest.
+      LOG.warn("{}", e.getMessage());
+    }
+  }
+
+  private void checkListeners(ServiceConfig config) {
+    for (ServiceWriter other : writers.values()) {
+      ServiceConfig theirs = other.image().config();
+      if (!theirs.name().equals(config.name())) {
+        Listeners.shared(config, theirs)
+            .ifPresent(
+                what -> {
+                  throw Refusal.conflict(
+                      "vips",
+                      what,
+                      "an address and port that no other service has; '%s' has it"
+                          .formatted(theirs.name()));
+                });
+      }
+    }
+  }
+
+  private static Result await(CompletionStage<Result> stage) {
+    try {
+      return stage.toCompletableFuture().join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      throw e;
+    }
+  }
+}

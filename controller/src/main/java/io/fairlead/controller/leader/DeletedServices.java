@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.leader;
+
+import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.resources.agents.LiveConnections;
+import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.services.Listeners;
+import io.fairlead.controller.store.ServiceIds;
+import io.fairlead.controller.store.ServiceStore.Deleted;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * Services that were deleted, and are kept for {@link #KEPT} so that they can be brought back with
+ * their hash keys and rings. A new service at the VIP and port of one gives its connections to
+ * other servers, which reset them.
+ */
+final class DeletedServices {
+  static final Duration KEPT = Duration.ofDays(7);
+
+  /** Deleted at this second of a monotonic clock, or before. */
+  private record Kept(Deleted deleted, long since) {
+    boolean isKept(long now) {
+      return now < since + KEPT.toSeconds();
+    }
+
+    String name() {
+      return deleted.config().name();
+    }
+  }
+
+  private final Map<String, Kept> byName = new TreeMap<>();
+
+  /**
+   * What ends with a service. Removed servers count as well, which keep connections for as long as
+   * packets are chained to them; most are gone, so none is missed. A server counts once, however
+   * many numbers and addresses it has had.
+   */
+  static Result.Ended ended(ServiceImage image, LiveConnections live) {
+    String name = image.config().name();
+    Set<Integer> backends = new HashSet<>(image.pool().keySet());
+    backends.addAll(image.ring().backends().keySet());
+    long uncounted =
+        image.pool().keySet().stream().filter(id -> live.connections(name, id).isEmpty()).count();
+    return new Result.Ended(live.connections(name, backends), (int) uncounted);
+  }
+
+  /**
+   * What a new service gets.
+   *
+   * @param now Unix seconds
+   * @throws Refusal if no id is free
+   */
+  static ServiceIds.Next nextId(ServiceIds ids, long now) {
+    return ids.next(now)
+        .orElseThrow(
+            () ->
+                Refusal.conflict(
+                    "id",
+                    "none is free",
+                    "this in %d s: ids of deleted services, %d now, are free %d h after the deletion"
+                        .formatted(
+                            Math.max(0, ids.nextAt() - now),
+                            ids.free().size(),
+                            ServiceIds.QUARANTINE.toHours())));
+  }
+
+  /**
+   * @param since by the monotonic clock that all methods go by, in seconds
+   * @param hide ends the service for {@link #idsWith}, in the same step
+   */
+  synchronized void add(Deleted deleted, long since, Runnable hide) {
+    byName.put(deleted.config().name(), new Kept(deleted, since));
+    hide.run();
+  }
+
+  /**
+   * @param show makes the service of this name one that exists, in the same step
+   */
+  synchronized void remove(String name, Runnable show) {
+    show.run();
+    byName.remove(name);
+  }
+
+  /** The ids of all that are kept, and of all that exist at the same moment. */
+  synchronized Set<Integer> idsWith(Supplier<List<Integer>> existing) {
+    Set<Integer> ids = new HashSet<>(existing.get());
+    byName.values().forEach(kept -> ids.add(kept.deleted().config().id()));
+    return ids;
+  }
+
+  /** Forgets those that are kept no more, and returns their names. */
+  synchronized List<String> expire(long now) {
+    List<String> expired =
+        byName.values().stream().filter(kept -> !kept.isKept(now)).map(Kept::name).toList();
+    expired.forEach(byName::remove);
+    return expired;
+  }
+
+  synchronized boolean hasExpired(long now) {
+    return byName.values().stream().anyMatch(kept -> !kept.isKept(now));
+  }
+
+  synchronized Optional<Deleted> find(String name, long now) {
+    return Optional.ofNullable(byName.get(name))
+        .filter(kept -> kept.isKept(now))
+        .map(Kept::deleted);
+  }
+
+  synchronized Optional<ServiceConfig> config(String name) {
+    return Optional.ofNullable(byName.get(name)).map(kept -> kept.deleted().config());
+  }
+
+  /** That this one is not kept, with those that are. */
+  synchronized Refusal missing(String name, long now) {
+    String names =
+        byName.values().stream()
+            .filter(kept -> kept.isKept(now))
+            .map(Kept::name)
+            .collect(Collectors.joining(", "));
+    return new Refusal(
+        Refusal.Kind.NOT_FOUND,
+        "service",
+        name,
+        "a service that was deleted within %d days: %s"
+            .formatted(KEPT.toDays(), names.isEmpty() ? "none" : names));
+  }
+
+  /**
+   * What becomes of deleted services if {@code wanted} is committed.
+   *
+   * @param isNew whether it takes the place of a deleted service of its name
+   */
+  synchronized List<String> warnings(ServiceConfig wanted, boolean isNew, long now) {
+    List<String> warnings = new ArrayList<>();
+    for (Kept kept : byName.values()) {
+      Deleted deleted = kept.deleted();
+      String name = kept.name();
+      boolean isReplaced = isNew && name.equals(wanted.name());
+      Optional<String> shared = Listeners.shared(wanted, deleted.config());
+      if (kept.isKept(now) && (isReplaced || shared.isPresent())) {
+        warnings.add(
+            "%s of service '%s', deleted at %s: %s%s"
+                .formatted(
+                    shared.map(what -> what + " was").orElse("it has the name"),
+                    name,
+                    deleted.at(),
+                    shared.isPresent() ? "connections that are older are reset; " : "",
+                    isReplaced
+                        ? "with this new service it can't be brought back by 'service undelete'"
+                        : "'fairleadctl service undelete %s' in its place keeps them"
+                            .formatted(name)));
+      }
+    }
+    return warnings;
+  }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.leader;
+
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.History;
+import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.resources.plane.Move;
+import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.Share;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+/** What the runs of a plan do to buckets and shares, in the words of its result. */
+final class Moves {
+  /** A large change has millions, too many for an answer. */
+  private static final int LISTED = 4096;
+
+  private final Ring ring;
+  private final long now;
+  private final int windowSeconds;
+  private final List<Move> moves = new ArrayList<>();
+  private int moved;
+  private int stillChained;
+  private int unchained;
+
+  private Moves(ServiceImage before, long now) {
+    this.ring = before.ring();
+    this.now = now;
+    this.windowSeconds = before.config().chainedSeconds();
+  }
+
+  static Result.Moved of(ServiceImage before, Runs runs, long now, Losses losses) {
+    Moves all = new Moves(before, now);
+    all.countUnchained(losses.dead());
+    for (int run = 0; run < runs.size(); run++) {
+      for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
+        all.move(bucket, runs.owner(run));
+      }
+    }
+    return new Result.Moved(
+        all.moved,
+        all.stillChained,
+        new Result.Owners(losses.count(runs), losses.waiting(), all.unchained),
+        all.moves,
+        before.config().hasTwoBuckets() && all.moved > 0
+            ? Optional.of(all.eitherShare())
+            : Optional.empty(),
+        List.of(),
+        Optional.empty());
+  }
+
+  private double eitherShare() {
+    double stay = 1 - (double) moved / ring.buckets();
+    return 1 - stay * stay;
+  }
+
+  /** Buckets of which packets are chained to one of the dead until now. */
+  private void countUnchained(Set<Integer> dead) {
+    for (int bucket = 0; !dead.isEmpty() && bucket < ring.buckets(); bucket++) {
+      History history = ring.history(bucket);
+      unchained +=
+          IntStream.range(0, history.open(now, windowSeconds))
+                  .anyMatch(i -> dead.contains(history.owner(i)))
+              ? 1
+              : 0;
+    }
+  }
+
+  private void move(int bucket, int to) {
+    int from = ring.current(bucket);
+    moved++;
+    stillChained += ring.isMoved(bucket, now, windowSeconds) ? 1 : 0;
+    int last = moves.size() - 1;
+    if (last >= 0
+        && moves.get(last).start() + moves.get(last).count() == bucket
+        && moves.get(last).from() == from
+        && moves.get(last).to() == to) {
+      moves.set(last, new Move(moves.get(last).start(), moves.get(last).count() + 1, from, to));
+    } else if (moves.size() < LISTED) {
+      moves.add(new Move(bucket, 1, from, to));
+    }
+  }
+
+  /** The shares of all backends whose weight or number of buckets changes, by ascending id. */
+  static List<Share> shares(ServiceImage before, ServiceImage after) {
+    int[] ownedBefore = before.ring().owned();
+    int[] ownedAfter = after.ring().owned();
+    int[] weightsBefore = ServiceImage.weights(before.pool());
+    int[] weightsAfter = ServiceImage.weights(after.pool());
+    List<Share> shares = new ArrayList<>();
+    for (int id = 1; id <= Backend.MAX; id++) {
+      boolean isKnown = before.pool().containsKey(id) || after.pool().containsKey(id);
+      boolean isSame =
+          ownedBefore[id] == ownedAfter[id]
+              && weightsBefore[id] == weightsAfter[id]
+              && before.pool().containsKey(id) == after.pool().containsKey(id);
+      if (isKnown && !isSame) {
+        shares.add(new Share(id, weightsAfter[id], ownedBefore[id], ownedAfter[id]));
+      }
+    }
+    return shares;
+  }
+}
