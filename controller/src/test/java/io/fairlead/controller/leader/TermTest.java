@@ -17,9 +17,11 @@ import io.fairlead.controller.store.NodeException;
 import io.fairlead.controller.store.Store;
 import io.fairlead.controller.store.memory.MemoryStore;
 import io.fairlead.controller.store.memory.MemoryTree;
+import io.fairlead.controller.store.repository.StoredService;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.BitSet;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -58,10 +60,11 @@ class TermTest {
       return Proxied.by(
           Store.class,
           (self, method, arguments) -> {
+            Object answer = Proxied.call(real, method, arguments);
             if (method.getName().equals("children") && arguments[0].equals("/fairlead/services")) {
               hold();
             }
-            return Proxied.call(real, method, arguments);
+            return answer;
           });
     }
 
@@ -188,6 +191,18 @@ class TermTest {
     first.store.connect();
     assertThat(first.controller.awaitLeader(SOON)).isTrue();
     assertThat(first.weight()).isEqualTo(7);
+  }
+
+  @Test
+  void whoReadsWhenItIsElectedFindsAllServices() throws Exception {
+    first.lead();
+    create();
+    second.start();
+    await().atMost(SOON).until(second.controller::isServing);
+    Collection<StoredService> read = second.controller.plane().services();
+    first.controller.close();
+    assertThat(second.controller.awaitLeader(SOON)).isTrue();
+    await().during(Duration.ofMillis(200)).atMost(SOON).until(() -> read.size() == 1);
   }
 
   @Test
