@@ -12,14 +12,14 @@ from pathlib import Path
 from PIL import Image
 
 from console.tests.browser import Visit, chromium
-from console.tests.conftest import VARIANT, url
+from console.tests.conftest import VARIANT, origins, url
 from lab import Lab, interrupt
 from lab.deadline import LabError
 from lab.lab import SERVICE
 from lab.tokens import OPERATOR
 
 ROOT = Path(__file__).resolve().parents[1]
-WIDTH, HEIGHT = 1280, 860
+SIZE = {"width": 1280, "height": 860}
 WATCHED_SECONDS = 25  # so that charts have lines
 COLOURS = 128
 PAGES = {
@@ -59,18 +59,17 @@ def take(lab: Lab, out: Path, names: list[str]) -> None:
     with chromium(lab.runner.namespace, lab.runner.directory) as browser:
         for name in names:
             route, theme = PAGES[name]
-            visit = Visit(browser, url(lab.controller), color_scheme=theme, viewport={"width": WIDTH, "height": HEIGHT})
-            visit.open()
-            visit.log_in(OPERATOR)
-            visit.open(route)
-            if name == "change":
-                change(visit)
-            if name == "explain":
-                sample(visit)
-            visit.page.wait_for_timeout(1000 * (WATCHED_SECONDS if name in ("overview", "service", "muxes") else 3))
             path = out / f"console-{name}.png"
-            save(visit.page.screenshot(), path)
-            visit.close()
+            with Visit(browser, url(lab.controller), origins(lab), color_scheme=theme, viewport=SIZE) as visit:
+                visit.open()
+                visit.log_in(OPERATOR)
+                visit.open(route)
+                if name == "change":
+                    change(visit)
+                if name == "explain":
+                    sample(visit)
+                visit.page.wait_for_timeout(1000 * (WATCHED_SECONDS if name in ("overview", "service", "muxes") else 3))
+                save(visit.page.screenshot(), path)
             print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
 
 

@@ -52,11 +52,9 @@ def main():
     ):
         version = browser.version
         for _ in range(args.visits):
-            visit = Visit(browser, f"http://{plane.controller.address}:{REST_PORT}")
-            visit.remember(OPERATOR)
-            timings.append(measure(visit, SERVICE, args.backends))
-            visit.check()
-            visit.close()
+            with Visit(browser, f"http://{plane.controller.address}:{REST_PORT}") as visit:
+                visit.remember(OPERATOR)
+                timings.append(measure(visit, SERVICE, args.backends))
     rows = {
         "first page": summary([timing.first_page for timing in timings]),
         "scroll": summary([each for timing in timings for each in timing.scroll]),

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import axe_playwright_python
@@ -17,6 +17,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Locator,
     Page,
     Playwright,
     Request,
@@ -70,11 +71,12 @@ def chromium(namespace: Namespace | None, directory: Path) -> Iterator[Browser]:
 
 
 class Visit:
-    """One person's browser at one controller: a context with a page, and what it did."""
+    """One person's browser at one controller: a context with a page, and what it did. Leaving the block checks that."""
 
-    def __init__(self, browser: Browser, url: str, **options: Any) -> None:
-        """`options`: of a Playwright context, such as color_scheme and viewport."""
+    def __init__(self, browser: Browser, url: str, origins: tuple[str, ...] = (), **options: Any) -> None:
+        """`origins`: of other controllers. `options`: of a Playwright context, such as color_scheme and viewport."""
         self.url = url.rstrip("/")
+        self.origins = origins
         self.context: BrowserContext = browser.new_context(**{"viewport": DESKTOP, **options})
         self.context.set_default_timeout(WAIT_MS)
         self.errors: list[str] = []
@@ -102,8 +104,15 @@ class Visit:
         if response.request.resource_type == "document":
             self.documents.append(response)
 
-    def close(self) -> None:
-        self.context.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        try:
+            if failure is None:
+                self.check()
+        finally:
+            self.context.close()
 
     # What a person does.
 
@@ -126,16 +135,19 @@ class Visit:
         self.page.get_by_role("navigation", name="Pages").wait_for()
         self.refused = []  # what was asked before
 
+    def rows(self, table: str) -> Locator:
+        return self.page.get_by_role("region", name=table).get_by_role("row")
+
     def heading(self, name: str) -> None:
         """Waits for a heading with these words."""
         self.page.get_by_role("heading", name=name).first.wait_for()
 
     # What must hold at the end of every visit.
 
-    def check(self, origins: tuple[str, ...] = ()) -> None:
-        """No error, no request to elsewhere (`origins`: of other controllers), a strict policy, no token in a URL."""
+    def check(self) -> None:
+        """No error, no request to elsewhere, a strict policy, no token in a URL."""
         assert self.errors == []
-        allowed = {self.url, *origins}
+        allowed = {self.url, *self.origins}
         elsewhere = [url for url in self.requests if origin(url) not in allowed and not url.startswith("data:")]
         assert elsewhere == []
         assert self.requests != []
@@ -143,7 +155,7 @@ class Visit:
             assert [url for url in [*self.requests, self.page.url] if token in url] == []
         assert self.documents != []
         for document in self.documents:
-            check_policy(document.headers.get("content-security-policy", ""), {self.url, *origins})
+            check_policy(document.headers.get("content-security-policy", ""), allowed)
 
     def axe(self) -> list[str]:
         """What axe-core finds on the page as it is, serious or worse: rule, help and the first elements."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One lab for all tests of the console: two muxes, four servers with agents, two controllers that require tokens."""
 
+import contextlib
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -61,22 +62,16 @@ def browser(lab: Lab) -> Iterator[Browser]:
 @pytest.fixture
 def visit(lab: Lab, browser: Browser) -> Iterator[Callable[..., Visit]]:
     """Makes visits, at the first controller unless another is given, and checks all of them at the end."""
-    visits: list[Visit] = []
+    with contextlib.ExitStack() as visits:
 
-    def make(token: str | None = OPERATOR, at: Controller | None = None, **options: Any) -> Visit:
-        made = Visit(browser, url(at or lab.controller), **options)
-        visits.append(made)
-        if token:
-            made.open()
-            made.log_in(token)
-        return made
+        def make(token: str | None = OPERATOR, at: Controller | None = None, **options: Any) -> Visit:
+            made = visits.enter_context(Visit(browser, url(at or lab.controller), origins(lab), **options))
+            if token:
+                made.open()
+                made.log_in(token)
+            return made
 
-    yield make
-    for each in visits:
-        try:
-            each.check(origins(lab))
-        finally:
-            each.close()
+        yield make
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_a_plan_is_drawn_and_changes_nothing_until_it_is_applied(lab: Lab, opera
     leaving = plan(operator)["leaving"]
     picture = operator.page.get_by_role("img", name="Moves:")
     assert "to backend 1" in (picture.get_attribute("aria-label") or "")
-    rows = operator.page.get_by_role("region", name="Connections in these buckets").get_by_role("row")
+    rows = operator.rows("Connections in these buckets")
     shown = [rows.nth(row).get_by_role("cell").all_inner_texts() for row in range(1, rows.count())]
     counts = [f"{'about ' if each['estimated'] else ''}{each['connections']:,}" for each in leaving]
     wanted = [

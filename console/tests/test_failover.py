@@ -31,10 +31,8 @@ def test_the_page_finds_the_next_leader(lab: Lab, visit: Callable[..., Visit]) -
         status.wait_for(timeout=1000 * NEXT_SECONDS)
         path = f"/v1/services/{SERVICE}/backends/3"
         generation = other.api("PATCH", path, {"weight": 99})["generation"]
-        events = someone.page.get_by_role("region", name="Events")
-        events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
-        records = someone.page.get_by_role("region", name="Audit records")
-        records.get_by_role("row").filter(has_text='"weight":99').first.wait_for()
+        someone.rows("Events").filter(has_text=f"generation {generation}, version").wait_for()
+        someone.rows("Audit records").filter(has_text='"weight":99').first.wait_for()
         # By the page, too: it asks the next leader about a flow.
         someone.page.get_by_role("link", name="Explain").click()
         someone.page.get_by_label("A flow, or a line of output").fill("tcp 10.2.1.2:7 10.99.0.1:80")

@@ -26,8 +26,7 @@ def test_muxes_show_rates_lag_and_servers(lab: Lab, traffic: Traffic, viewer: Vi
     viewer.page.get_by_text("Rings on muxes: 2, all at the committed generation").wait_for()
     # A new leader has not heard an agent before its next report, up to 30 s after the attempts that failed.
     lab.wait_reporting(60)
-    agents = viewer.page.get_by_role("region", name="Agents")
-    reporting = agents.get_by_role("row").filter(has_text="reporting")
+    reporting = viewer.rows("Agents").filter(has_text="reporting")
     until("the page shows all agents as reporting", lambda: reporting.count() == len(lab.agents()), 30, pause=0.2)
 
 
@@ -68,17 +67,16 @@ def test_events_and_records_come_by_themselves(lab: Lab, operator: Visit) -> Non
     operator.open("audit")
     operator.page.get_by_text("Live.").wait_for()
     generation = lab.weights({4: 101})["generation"]
-    events = operator.page.get_by_role("region", name="Events")
-    events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
-    records = operator.page.get_by_role("region", name="Audit records")
-    record = records.get_by_role("row").filter(has_text="/changes").filter(has_text='"weight":101').first
+    event = operator.rows("Events").filter(has_text=f"generation {generation}, version")
+    event.wait_for()
+    record = operator.rows("Audit records").filter(has_text="/changes").filter(has_text='"weight":101').first
     record.wait_for()
     assert "lab" in record.inner_text() and "committed" in record.inner_text()
     lab.weights({4: 100})
     operator.page.get_by_role("searchbox", name="Service").fill("none")
     operator.page.get_by_text("No matching event").wait_for()
     operator.page.get_by_role("searchbox", name="Service").fill(SERVICE)
-    events.get_by_role("row").filter(has_text=f"generation {generation}, version").wait_for()
+    event.wait_for()
 
 
 def test_a_viewer_reads_no_audit(viewer: Visit) -> None:
@@ -98,10 +96,8 @@ def test_generations_before_the_page_was_opened_show_what_they_changed(lab: Lab,
     for token, who in ((VIEWER, ""), (OPERATOR, "lab")):
         someone = visit(token, at=leader(lab))
         someone.open(f"service/{SERVICE}")
-        table = someone.page.get_by_role("region", name=f"Generations of {SERVICE}")
-        row = table.get_by_role("row").filter(
-            has=someone.page.get_by_role("cell", name=f"{plan['generation']}", exact=True)
-        )
+        cell = someone.page.get_by_role("cell", name=f"{plan['generation']}", exact=True)
+        row = someone.rows(f"Generations of {SERVICE}").filter(has=cell)
         row.filter(has_text=f"1: \u2212{lost:,}").filter(has_text=who).first.wait_for()
         assert f"{plan['movedBuckets']:,}" in row.first.inner_text()
     lab.weights({1: 100})

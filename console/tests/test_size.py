@@ -41,15 +41,13 @@ def test_a_crowd_of_services_and_muxes_freezes_no_page(built: None) -> None:
         control_plane() as plane,
         crowd(plane),
         chromium(plane.runner.namespace, plane.runner.directory) as browser,
+        Visit(browser, url(plane.controller)) as visit,
     ):
-        visit = Visit(browser, url(plane.controller))
         visit.remember(OPERATOR)
         longest = {
             route: max(busy(visit, route, shown, WATCHED_SECONDS), default=0) for route, shown in CROWDED.items()
         }
         print(f"longest tasks: {', '.join(f'{route} {millis:.0f} ms' for route, millis in longest.items())}")
-        visit.check()
-        visit.close()
     assert {route: millis for route, millis in longest.items() if millis > FREEZE_MS} == {}
 
 
@@ -59,13 +57,11 @@ def test_65535_backends_are_shown_in_time(built: None) -> None:
     with (
         control_plane(BACKENDS, BUCKETS) as plane,
         chromium(plane.runner.namespace, plane.runner.directory) as browser,
+        Visit(browser, url(plane.controller)) as visit,
     ):
-        visit = Visit(browser, url(plane.controller))
         visit.remember(OPERATOR)
         timing = measure(visit, SERVICE, BACKENDS)
         print(timing.line())
-        visit.check()
-        visit.close()
     assert timing.first_page <= FIRST_PAGE_MS, timing.line()
     assert max(timing.scroll) <= REACTION_MS, timing.line()
     assert max(timing.filter) <= REACTION_MS, timing.line()

@@ -14,6 +14,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
 from console.tests.browser import Visit, chromium
+from console.tests.conftest import url
 from lab import topology
 from lab.controller import Controller
 from lab.deadline import until
@@ -97,14 +98,12 @@ def test_the_page_asks_no_host_of_a_stranger() -> None:
             controller.wait()
             with pytest.raises(NoAuthError):
                 name_as_controller(runner, controller, evil.at)
-            with chromium(runner.namespace, runner.directory) as browser:
-                page = Visit(browser, f"http://{controller.address}:{topology.REST_PORT}")
-                try:
-                    lose_the_controller(page, controller, evil)
-                    assert evil.received == []
-                    page.check()
-                finally:
-                    page.close()
+            with (
+                chromium(runner.namespace, runner.directory) as browser,
+                Visit(browser, url(controller)) as page,
+            ):
+                lose_the_controller(page, controller, evil)
+                assert evil.received == []
     finally:
         instance.undo()
 
