@@ -67,7 +67,7 @@ export async function call<T>(path: string, ask: Ask = {}): Promise<Reply<T>> {
   const response = await send(path, ask);
   if (response.status === 401 && ask.token === undefined)
     logOut(token.value ? "The controller does not accept this token." : "A token is required.");
-  if (!response.ok && response.status !== 304) throw new ApiError(response.status, await problem(response));
+  if (!response.ok && response.status !== 304) throw await refused(response);
   const isEmpty = response.status === 304 || response.status === 204;
   const body = isEmpty ? undefined : ((await response.json()) as T);
   return { body, status: response.status, etag: response.headers.get("ETag") ?? "", headers: response.headers };
@@ -146,11 +146,13 @@ async function follow(at: string): Promise<boolean> {
   }
 }
 
-async function problem(response: Response): Promise<Problem> {
+/** What an answer that is no success says. */
+export async function refused(response: Response): Promise<ApiError> {
+  const { status } = response;
   try {
-    return (await response.json()) as Problem;
+    return new ApiError(status, (await response.json()) as Problem);
   } catch {
-    return { type: "about:blank", title: `HTTP ${response.status}`, status: response.status } as Problem;
+    return new ApiError(status, { type: "about:blank", title: `the controller answered ${status}`, status } as Problem);
   }
 }
 

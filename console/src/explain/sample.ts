@@ -2,8 +2,7 @@
 //
 // A sample of packets while it is taken: the stream is read as it arrives, and kept for the download.
 import { signal } from "@preact/signals";
-import type { Problem } from "../../generated/schema";
-import { send, servicePath, text } from "../api/client";
+import { refused, send, servicePath, text } from "../api/client";
 import { type Frame, parseFrame } from "./frame";
 import { type Packet, PcapngReader } from "./pcapng";
 
@@ -54,7 +53,7 @@ export async function takeSample(order: SampleOrder): Promise<void> {
   try {
     const response = await send(samplePath(order), { isStream: true, signal: mine.signal });
     if (!response.ok || !response.body) {
-      sampleError.value = await why(response);
+      sampleError.value = text(await refused(response));
       return;
     }
     const reader = response.body.getReader();
@@ -67,14 +66,6 @@ export async function takeSample(order: SampleOrder): Promise<void> {
     if (!mine.signal.aborted) sampleError.value = text(failure);
   } finally {
     if (stop === mine) isSampling.value = false;
-  }
-}
-
-async function why(response: Response): Promise<string> {
-  try {
-    return ((await response.json()) as Problem).detail;
-  } catch {
-    return `the controller answered ${response.status}`;
   }
 }
 

@@ -3,7 +3,7 @@
 // The metrics of muxes, read again and again while a page shows them.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { ApiError, send, text } from "../api/client";
+import { refused, send, text } from "../api/client";
 
 /** What was made of a mux's latest metrics, or why they cannot be read. */
 export interface Metered<T> {
@@ -19,7 +19,7 @@ const PATIENCE = 10; // rounds without a mux that could not be read
 
 async function page(id: string, signal: AbortSignal): Promise<string> {
   const response = await send(`/v1/muxes/${encodeURIComponent(id)}/metrics`, { signal });
-  if (!response.ok) throw new ApiError(response.status, await response.json());
+  if (!response.ok) throw await refused(response);
   return response.text();
 }
 

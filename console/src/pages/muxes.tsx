@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Muxes: lag, announcements, BGP, clocks, versions, packets and drops over time. Servers: what their agents report.
-import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Agent, Mux, Service } from "../../generated/schema";
 import { usePolled } from "../api/poll";
@@ -9,7 +8,7 @@ import { Lag } from "../muxes/lag";
 import { byLabel } from "../muxes/metrics";
 import { type Reading, summary, useReadings } from "../muxes/readings";
 import { DROPPED, VERDICTS } from "../muxes/reasons";
-import { Chart, extend, NO_SERIES, type Series } from "../parts/chart";
+import { Chart, largest, LINES_MOST, useSeries } from "../parts/chart";
 import { figureColumn, serviceColumn } from "../parts/columns";
 import { duration, short, whole } from "../parts/figures";
 import { Failure } from "../parts/notice";
@@ -18,7 +17,6 @@ import type { PageProps } from "../router";
 import "../muxes/muxes.css";
 
 const SECONDS = 3;
-const LINES_MAX = 8;
 /** Of 1,000 services each mux is 60 kB, and all agents of 65,535 backends are 6 MB. */
 const MUXES_PAGED = { limit: 10, most: Infinity };
 const AGENTS_PAGED = { limit: 8192, most: Infinity };
@@ -157,8 +155,8 @@ function Clock({ seconds }: { seconds?: number }) {
 
 /** Packets by mux and drops by reason, since the page was opened. */
 function Traffic({ readings }: { readings: Record<string, Reading> }) {
-  const packets = useSignal<Series>(NO_SERIES);
-  const drops = useSignal<Series>(NO_SERIES);
+  const packets = useSeries();
+  const drops = useSeries();
   const entries = Object.entries(readings);
   const sums: Record<string, number> = {};
   const totals: Record<string, number> = {};
@@ -171,16 +169,10 @@ function Traffic({ readings }: { readings: Record<string, Reading> }) {
   useEffect(() => {
     const known = entries.filter(([, reading]) => Object.keys(reading.packets).length);
     if (!known.length) return;
-    const now = Date.now() / 1000;
-    const most = [...known].sort(([, a], [, b]) => (b.packets.service ?? 0) - (a.packets.service ?? 0));
-    const shown = known.length > LINES_MAX ? most.slice(0, LINES_MAX) : known;
-    packets.value = extend(
-      packets.value,
-      now,
-      Object.fromEntries(shown.map(([id, reading]) => [id, reading.packets.service ?? 0])),
-    );
-    const dropping = Object.entries(sums).filter(([name, value]) => value > 0 || drops.value.names.includes(name));
-    drops.value = extend(drops.value, now, dropping.length ? Object.fromEntries(dropping) : { "no drop": 0 });
+    const steered = known.map(([id, reading]): [string, number] => [id, reading.packets.service ?? 0]);
+    packets.add(steered.length > LINES_MOST ? largest(steered) : Object.fromEntries(steered));
+    const dropping = Object.entries(sums).filter(([name, value]) => value > 0 || drops.series.names.includes(name));
+    drops.add(dropping.length ? Object.fromEntries(dropping) : { "no drop": 0 });
   }, [readings]);
   const rows = Object.keys(DROPPED)
     .map((name) => ({ name, rate: sums[name] ?? 0, total: totals[name] ?? 0 }))
@@ -189,8 +181,8 @@ function Traffic({ readings }: { readings: Record<string, Reading> }) {
     <section class="card">
       <h2>Packets and drops</h2>
       <div class="columns">
-        <Chart label="Steered packets per second, by mux" series={packets.value} />
-        <Chart label="Dropped packets per second, by reason" series={drops.value} />
+        <Chart label="Steered packets per second, by mux" series={packets.series} />
+        <Chart label="Dropped packets per second, by reason" series={drops.series} />
       </div>
       <h3>Drop reasons</h3>
       <Table

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Alert, Overview, OverviewMux, OverviewServer, OverviewService } from "../../generated/schema";
 import { ChangeLink } from "../access";
@@ -7,7 +6,7 @@ import { usePolled } from "../api/poll";
 import { Topology } from "../overview/topology";
 import { draw, folded, type Part } from "../overview/topology_layout";
 import { type Rates, total, useTraffic } from "../overview/traffic";
-import { Chart, extend, NO_SERIES } from "../parts/chart";
+import { Chart, largest, useSeries } from "../parts/chart";
 import { figureColumn } from "../parts/columns";
 import { percent, short } from "../parts/figures";
 import { Outdated, Unread } from "../parts/notice";
@@ -22,22 +21,17 @@ export function OverviewPage(_: PageProps) {
   const overview = data.value;
   const ids = (overview?.muxes ?? []).map((mux) => mux.id);
   const traffic = useTraffic(ids, SECONDS);
-  const packets = useSignal(NO_SERIES);
-  const connections = useSignal(NO_SERIES);
+  const packets = useSeries();
+  const connections = useSeries();
 
   useEffect(() => {
     if (!traffic.value.size) return;
-    const busiest = [...traffic.value].sort((a, b) => b[1].steered - a[1].steered).slice(0, 8);
-    packets.value = extend(
-      packets.value,
-      Date.now() / 1000,
-      Object.fromEntries(busiest.map(([id, rate]) => [id, rate.steered])),
-    );
+    packets.add(largest([...traffic.value].map(([id, rate]) => [id, rate.steered])));
   }, [traffic.value]);
   useEffect(() => {
     const sum = overview && add(overview.services, (service) => service.connections);
     if (sum === undefined) return;
-    connections.value = extend(connections.value, Date.now() / 1000, { connections: sum });
+    connections.add({ connections: sum });
   }, [overview]);
 
   if (!overview) {
@@ -65,10 +59,10 @@ export function OverviewPage(_: PageProps) {
       </section>
       <div class="columns">
         <section class="card">
-          <Chart label="Packets per second, by mux" series={packets.value} unit="/s" />
+          <Chart label="Packets per second, by mux" series={packets.series} unit="/s" />
         </section>
         <section class="card">
-          <Chart label="Connections, reported by agents" series={connections.value} />
+          <Chart label="Connections, reported by agents" series={connections.series} />
         </section>
       </div>
     </>

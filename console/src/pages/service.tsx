@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Agent, Backend, Mux, Service } from "../../generated/schema";
 import { ChangeLink } from "../access";
 import { servicePath } from "../api/client";
 import { usePolled } from "../api/poll";
-import { total, useTraffic } from "../overview/traffic";
-import { Chart, extend, NO_SERIES } from "../parts/chart";
+import { useTraffic } from "../overview/traffic";
+import { Chart, largest, LINES_MOST, useSeries } from "../parts/chart";
 import { addressColumn, figureColumn } from "../parts/columns";
 import { percent, short, whole } from "../parts/figures";
 import { Outdated, Unread } from "../parts/notice";
@@ -15,7 +14,7 @@ import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
 import { href, type PageProps } from "../router";
 import { Drains } from "../service/drains";
-import { largest, rows, type Row } from "../service/shares";
+import { largestShares, rows, type Row } from "../service/shares";
 import { Strip } from "../service/strip";
 import { Timeline } from "../service/timeline";
 
@@ -23,7 +22,6 @@ const SECONDS = 3;
 /** Of large pools the lists are megabytes. */
 const LARGE = 4000;
 const LARGE_SECONDS = 30;
-const LINES = 8;
 const LEGEND = 16;
 const NO_AGENTS: Agent[] = [];
 const AGENTS_AT_ONCE = 8192;
@@ -142,7 +140,7 @@ function Numbers({ service, list, muxes }: { service: Service; list: Row[]; muxe
 }
 
 function Legend({ list }: { list: Row[] }) {
-  const shown = useMemo(() => largest(list, LEGEND).map((index) => ({ row: list[index]!, index })), [list]);
+  const shown = useMemo(() => largestShares(list, LEGEND).map((index) => ({ row: list[index]!, index })), [list]);
   return (
     <ul class="legend">
       {shown.map(({ row, index }) => (
@@ -259,36 +257,26 @@ function Live({ name, list, muxes }: { name: string; list: Row[]; muxes: Mux[] }
     muxes.filter((mux) => mux.services[name]).map((mux) => mux.id),
     SECONDS,
   );
-  const packets = useSignal(NO_SERIES);
-  const connections = useSignal(NO_SERIES);
+  const packets = useSeries();
+  const connections = useSeries();
   useEffect(() => {
-    const all = total(traffic.value.values());
-    if (!all) return;
-    const busiest = [...traffic.value]
-      .map(([id, rates]): [string, number] => [id, rates.services.get(name) ?? 0])
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, LINES);
-    packets.value = extend(packets.value, Date.now() / 1000, Object.fromEntries(busiest));
+    if (!traffic.value.size) return;
+    packets.add(largest([...traffic.value].map(([id, rates]) => [id, rates.services.get(name) ?? 0])));
   }, [traffic.value]);
   useEffect(() => {
     const known = list.filter((row) => row.connections !== undefined);
     if (!known.length) return;
-    const largest = [...known].sort((a, b) => b.connections! - a.connections!).slice(0, LINES);
-    const wanted = new Set([...connections.value.names, ...largest.map((row) => `backend ${row.id}`)].slice(0, LINES));
-    const point = Object.fromEntries(
-      known
-        .map((row): [string, number] => [`backend ${row.id}`, row.connections!])
-        .filter(([line]) => wanted.has(line)),
-    );
-    connections.value = extend(connections.value, Date.now() / 1000, point);
+    const points = known.map((row): [string, number] => [`backend ${row.id}`, row.connections!]);
+    const lines = new Set([...connections.series.names, ...Object.keys(largest(points))].slice(0, LINES_MOST));
+    connections.add(Object.fromEntries(points.filter(([line]) => lines.has(line))));
   }, [list]);
   return (
     <div class="columns">
       <section class="card">
-        <Chart label={`Packets per second of ${name}, by mux`} series={packets.value} unit="/s" />
+        <Chart label={`Packets per second of ${name}, by mux`} series={packets.series} unit="/s" />
       </section>
       <section class="card">
-        <Chart label="Connections, by backend" series={connections.value} />
+        <Chart label="Connections, by backend" series={connections.series} />
       </section>
     </div>
   );

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lines over time, drawn by uPlot; a sentence says the latest values for screen readers.
+import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -15,8 +16,16 @@ export interface Series {
   values: (number | null)[][];
 }
 
+/** Lines of a chart of many. */
+export const LINES_MOST = 8;
+
+/** The largest of these values, as many as a chart has lines. */
+export function largest(values: [string, number][]): Record<string, number> {
+  return Object.fromEntries([...values].sort((a, b) => b[1] - a[1]).slice(0, LINES_MOST));
+}
+
 /** The series with one more point, at most `kept` of them. Lines that are new begin with gaps. */
-export function extend(series: Series, at: number, point: Record<string, number | null>, kept = 600): Series {
+function extend(series: Series, at: number, point: Record<string, number | null>, kept = 600): Series {
   const names = [...new Set([...series.names, ...Object.keys(point)])];
   const from = Math.max(0, series.times.length + 1 - kept);
   return {
@@ -30,7 +39,13 @@ export function extend(series: Series, at: number, point: Record<string, number 
   };
 }
 
-export const NO_SERIES: Series = { names: [], times: [], values: [] };
+const NO_SERIES: Series = { names: [], times: [], values: [] };
+
+/** A series that grows while a component shows it; `add` takes the values of now. */
+export function useSeries(): { series: Series; add: (point: Record<string, number | null>) => void } {
+  const series = useSignal(NO_SERIES);
+  return { series: series.value, add: (point) => (series.value = extend(series.value, Date.now() / 1000, point)) };
+}
 
 export function Chart({ label, series, unit = "", height = 180 }: ChartProps): VNode {
   const box = useRef<HTMLDivElement>(null);
@@ -96,7 +111,6 @@ export function Chart({ label, series, unit = "", height = 180 }: ChartProps): V
   );
 }
 
-/** Local time of Unix seconds. */
 interface ChartProps {
   label: string;
   series: Series;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Agent, Backend } from "../../generated/schema";
-import { largest, rows } from "./shares";
+import { largestShares, rows } from "./shares";
 
 const backend = (id: number, weight: number, buckets: number, more = {}): Backend => ({
   ...{ id, address: `10.2.0.${id}`, weight, state: "active", buckets, unreachableBy: [] },
@@ -51,7 +51,7 @@ test("the largest are those that a sort would give", () => {
     65_536,
   );
   const sorted = many.map((_, index) => index).sort((a, b) => many[b]!.buckets - many[a]!.buckets || a - b);
-  assert.deepEqual(largest(many, 16), sorted.slice(0, 16));
-  assert.deepEqual(largest(many.slice(0, 3), 16).length, 3);
-  assert.deepEqual(largest([], 16), []);
+  assert.deepEqual(largestShares(many, 16), sorted.slice(0, 16));
+  assert.deepEqual(largestShares(many.slice(0, 3), 16).length, 3);
+  assert.deepEqual(largestShares([], 16), []);
 });

@@ -32,7 +32,7 @@ export function rows(backends: Backend[], agents: Agent[], buckets: number): Row
 }
 
 /** Places of the rows with the most buckets, the largest first; a sort of 65,535 rows would take longer than a frame. */
-export function largest(list: Row[], most: number): number[] {
+export function largestShares(list: Row[], most: number): number[] {
   const found: number[] = [];
   list.forEach((row, index) => {
     if (found.length === most && row.buckets <= list[found[most - 1]!]!.buckets) return;
