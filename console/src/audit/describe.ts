@@ -2,13 +2,12 @@
 //
 // An event of the API in words.
 import type { ApiEvent } from "../api/events";
-import { whole } from "../parts/figures";
+import { plural } from "../parts/figures";
 
 type Data = Record<string, unknown>;
 
 const list = (value: unknown): Data[] => (Array.isArray(value) ? (value as Data[]) : []);
 const numbers = (value: unknown): number[] => (Array.isArray(value) ? (value as number[]) : []);
-const plural = (count: number, word: string) => `${whole(count)} ${word}${count === 1 ? "" : "s"}`;
 
 /** Services that the event is about; of a mux those that changed at it. */
 export function serviceOfEvent(event: Pick<ApiEvent, "data">): string[] {

@@ -4,6 +4,7 @@
 import type { AuditRecord, Backend } from "../../generated/schema";
 import { whyNot } from "../access";
 import { usePolled } from "../api/poll";
+import { moment } from "../parts/figures";
 import { differences } from "./edits";
 
 interface ConflictProps {
@@ -33,7 +34,7 @@ export function Conflict({ service, before, now, onKeep, onDiscard }: ConflictPr
         <ul>
           {writes.map((record) => (
             <li key={record.number}>
-              <strong>{record.who}</strong>, {new Date(record.time).toLocaleString("sv")}:{" "}
+              <strong>{record.who}</strong>, {moment(record.time)}:{" "}
               <span class="mono">
                 {record.what} {record.body}
               </span>

@@ -2,7 +2,7 @@
 //
 // The live connections in the buckets that backends give, as the API counts them, in words.
 import type { Leaving } from "../../generated/schema";
-import { moment, short, whole } from "../parts/figures";
+import { moment, plural, short, whole } from "../parts/figures";
 
 /** All that are known; undefined if none are. */
 export function known(leaving: Leaving[]): string | undefined {
@@ -17,7 +17,7 @@ export function unknown(leaving: Leaving[]): string {
   const missing = leaving.filter((each) => each.connections === undefined).length;
   if (!leaving.length) return "no backend gives any";
   if (missing === leaving.length) return "no agent reports";
-  return missing ? `and unknown ones of ${missing} ${missing === 1 ? "backend" : "backends"}` : "as agents report them";
+  return missing ? `and unknown ones of ${plural(missing, "backend")}` : "as agents report them";
 }
 
 export function connections(each: Leaving): string {

@@ -9,7 +9,7 @@ import { type ApiEvent, events, isStreaming } from "../api/events";
 import { usePolled } from "../api/poll";
 import { describe, serviceOfEvent } from "../audit/describe";
 import { serviceColumn } from "../parts/columns";
-import { clock, whole } from "../parts/figures";
+import { clock, moment, whole } from "../parts/figures";
 import { type PageProps, setQuery } from "../router";
 import "../explain/explain.css";
 import { Failure } from "../parts/notice";
@@ -111,7 +111,7 @@ function Events({ service, kind }: { service: string; kind: string }) {
 
 const AUDIT_COLUMNS: Column<AuditRecord>[] = [
   { key: "number", title: "#", isNumber: true, value: (row) => row.number },
-  { key: "time", title: "Time", value: (row) => row.time, render: (row) => new Date(row.time).toLocaleString("sv") },
+  { key: "time", title: "Time", value: (row) => row.time, render: (row) => moment(row.time) },
   { key: "who", title: "Who", value: (row) => row.who },
   serviceColumn((row) => row.service),
   {

@@ -5,6 +5,9 @@
 /** 1234567 as 1,234,567. */
 export const whole = (value: number) => value.toLocaleString("en");
 
+/** 1 row, 1,234 rows */
+export const plural = (count: number, noun: string) => `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
+
 /** 1234567 as 1.23 M. */
 export function short(value: number): string {
   const size = Math.abs(value);
@@ -33,9 +36,9 @@ export function duration(seconds: number): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Unix seconds as local date and time. */
-export function moment(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleString("sv");
+/** Unix seconds, or a date of the API, as local date and time. */
+export function moment(at: number | string): string {
+  return new Date(typeof at === "number" ? at * 1000 : at).toLocaleString("sv");
 }
 
 /** Unix seconds as local time. */

@@ -4,7 +4,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { whole } from "./figures";
+import { plural, whole } from "./figures";
 import { arrange, type Cell, type Keyed, type Order, Texts, visible } from "./rows";
 
 export interface Column<T> extends Keyed<T> {
@@ -87,7 +87,8 @@ export function Table<T extends object>(props: TableProps<T>): VNode {
             }}
           />
           <span class="count" role="status">
-            {shown.length === rows.length ? count(rows.length) : `${whole(shown.length)} of ${count(rows.length)}`}
+            {shown.length < rows.length && `${whole(shown.length)} of `}
+            {plural(rows.length, "row")}
           </span>
           {props.tools}
         </div>
@@ -156,8 +157,6 @@ function Gap({ height, columns }: { height: number; columns: number }) {
     </tr>
   );
 }
-
-const count = (rows: number) => `${whole(rows)} ${rows === 1 ? "row" : "rows"}`;
 
 function plain(value: Cell): string {
   return typeof value === "number" ? whole(value) : value;

@@ -7,7 +7,8 @@ import type { AuditRecord, BucketDifference, GenerationChange, Generations } fro
 import { whyNot } from "../access";
 import { servicePath } from "../api/client";
 import { usePolled } from "../api/poll";
-import { whole } from "../parts/figures";
+import { figureColumn } from "../parts/columns";
+import { moment, whole } from "../parts/figures";
 import { type Column, Table } from "../parts/table";
 
 export interface Entry {
@@ -89,12 +90,7 @@ export function merge(records: AuditRecord[], service: string, changes: Generati
 
 const COLUMNS: Column<Entry>[] = [
   { key: "generation", title: "Generation", value: (row) => row.generation, isNumber: true },
-  {
-    key: "time",
-    title: "Time",
-    value: (row) => row.time,
-    render: (row) => new Date(row.time).toLocaleString("sv"),
-  },
+  { key: "time", title: "Time", value: (row) => row.time, render: (row) => moment(row.time) },
   { key: "who", title: "Who", value: (row) => row.who },
   {
     key: "what",
@@ -106,13 +102,7 @@ const COLUMNS: Column<Entry>[] = [
       </span>
     ),
   },
-  {
-    key: "moved",
-    title: "Moved",
-    value: (row) => row.moved ?? -1,
-    isNumber: true,
-    render: (row) => (row.moved === undefined ? "–" : whole(row.moved)),
-  },
+  figureColumn("moved", "Moved", (row) => row.moved, whole),
   {
     key: "lost",
     title: "Lost owner",
