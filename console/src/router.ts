@@ -9,7 +9,7 @@ export interface PageProps {
   query: Record<string, string>;
 }
 
-export interface Route extends PageProps {
+interface Route extends PageProps {
   page: string;
 }
 

@@ -3,7 +3,7 @@
 // Dark or light: as the system says, unless chosen here.
 import { effect, signal } from "@preact/signals";
 
-export type Theme = "light" | "dark";
+type Theme = "light" | "dark";
 const KEY = "fairlead.theme";
 
 const system = matchMedia("(prefers-color-scheme: dark)");

@@ -19,7 +19,7 @@ export class ApiError extends Error {
 }
 
 /** No controller can be reached. */
-export class UnreachableError extends Error {
+class UnreachableError extends Error {
   constructor() {
     super(`no controller answers; tried ${asks.value.join(", ")}`);
   }
@@ -33,7 +33,7 @@ export interface Reply<T> {
   headers: Headers;
 }
 
-export interface Ask {
+interface Ask {
   method?: string;
   body?: unknown;
   /** Sent as If-Match: the tag as `Reply.etag` has it. */
@@ -50,7 +50,7 @@ export interface Ask {
 
 const own = globalThis.location?.origin ?? "";
 /** Controllers that are known, this page's own first. */
-export const bases = signal<string[]>([own]);
+const bases = signal<string[]>([own]);
 /** Whom the page's Content-Security-Policy names, as its controller wrote into it: requests to all others are blocked. */
 const named = globalThis.document?.querySelector<HTMLMetaElement>('meta[name="controllers"]')?.content ?? "";
 /** Those that this page may ask, and send its token to: itself, and whom its controller vouches for. */

@@ -11,7 +11,7 @@ const SOON_MILLIS = 100;
 const PAUSE = 4;
 const TOOK_MOST_MILLIS = 2500;
 
-export interface Polled<T> {
+interface Polled<T> {
   /** Undefined before the first answer. The last good one while errors last. */
   data: Signal<T | undefined>;
   error: Signal<string>;
@@ -22,7 +22,7 @@ export interface Polled<T> {
   again: () => void;
 }
 
-export interface Paging {
+interface Paging {
   /** Entries of a page. */
   limit: number;
   /** After so many entries the rest is not asked for. */

@@ -25,7 +25,7 @@ export interface Draft {
 export const NO_EDITS: Draft = { edits: new Map(), more: "" };
 
 export const WEIGHT_MAX = 65_535;
-export const ID_MAX = 65_535;
+const ID_MAX = 65_535;
 
 /** Lines of an id, an address and perhaps a weight. Throws an Error that names the line. */
 export function parseAdded(text: string): Added[] {
@@ -63,7 +63,7 @@ export function asks(backends: Backend[], { edits, more }: Draft): { wanted: Cha
   }
 }
 
-export interface Difference {
+interface Difference {
   id: number;
   was: string;
   is: string;

@@ -11,7 +11,7 @@ const THICK = 260; // of all flows together
 const GAP = 14;
 const LEAST = 2;
 
-export interface Ribbon {
+interface Ribbon {
   flow: Flow;
   /** Centres of its ends, and its thickness. */
   fromY: number;
@@ -27,7 +27,7 @@ export interface End {
   thick: number;
 }
 
-export interface Picture {
+interface Picture {
   height: number;
   ribbons: Ribbon[];
   from: End[];

@@ -27,7 +27,7 @@ const PORTS: Record<string, number> = {
   openvpn: 1194,
 };
 
-export const ALLOWED =
+const ALLOWED =
   "tcp 10.2.1.2:40001 10.99.0.1:80, or a line of tcpdump such as IP 10.2.1.2.40001 > 10.99.0.1.80: Flags [S], ...";
 
 const PORT = "[a-z0-9-]+";

@@ -2,7 +2,7 @@
 //
 // What a frame of a sample says of itself: outer header, if it has one, and the client's packet.
 
-export interface Header {
+interface Header {
   source: string;
   destination: string;
   /** tcp, udp, icmp, or the protocol's number. */

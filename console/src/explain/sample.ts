@@ -12,7 +12,7 @@ export interface SampledPacket {
   frame: Frame;
 }
 
-export interface SampleOrder {
+interface SampleOrder {
   service: string;
   mux: string;
   seconds: number;
@@ -34,7 +34,7 @@ export function stopSample(): void {
   stop?.abort();
 }
 
-export function samplePath(order: SampleOrder): string {
+function samplePath(order: SampleOrder): string {
   const query = new URLSearchParams({ seconds: String(order.seconds), rate: String(order.rate) });
   if (order.verdict) query.set("verdict", order.verdict);
   if (order.source) query.set("source", order.source);

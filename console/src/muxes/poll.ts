@@ -6,13 +6,13 @@ import { useEffect } from "preact/hooks";
 import { refused, send, text } from "../api/client";
 
 /** What was made of a mux's latest metrics, or why they cannot be read. */
-export interface Metered<T> {
+interface Metered<T> {
   now?: T;
   error?: string;
 }
 
 /** Makes what is shown of a page of metrics, and of what the page before gave. Seconds since any moment. */
-export type Step<T> = (page: string, seconds: number, before: T | undefined) => T;
+type Step<T> = (page: string, seconds: number, before: T | undefined) => T;
 
 const AT_ONCE = 4; // of about six that a browser has open to one controller
 const PATIENCE = 10; // rounds without a mux that could not be read

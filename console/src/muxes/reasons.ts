@@ -20,7 +20,7 @@ const DROPS = "docs/troubleshooting.md, A mux drops packets";
 const CLIENT = "A broken or hostile client, or a device on the path that damages packets.";
 
 /** What is done with packets that are not dropped. */
-export const PASSED: Record<string, Verdict> = {
+const PASSED: Record<string, Verdict> = {
   service: { what: "Steered to the backend that owns its bucket.", page: ORDER },
   not_ours: { what: "Not for a VIP: passed to the kernel.", page: ORDER },
   from_kernel: { what: "Sent by the host's own kernel, through the mux's port to it.", page: ORDER },

@@ -2,7 +2,7 @@
 //
 // Where the parts of the drawing are: router, muxes and servers in three columns, at most so many of each. The rest is one
 // node that says how many there are.
-export interface Node {
+interface Node {
   id: string;
   title: string;
   note: string;
@@ -13,7 +13,7 @@ export interface Node {
 }
 
 import { whole } from "../parts/figures";
-export interface Line {
+interface Line {
   from: [number, number];
   to: [number, number];
   /** Part of the busiest line, 0 to 1; undefined if unknown. */

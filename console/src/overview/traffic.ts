@@ -5,7 +5,7 @@
 import { type Signal, useComputed } from "@preact/signals";
 import { useMuxMetrics } from "../muxes/poll";
 
-export interface Counters {
+interface Counters {
   /** Seconds. */
   at: number;
   steered: number;

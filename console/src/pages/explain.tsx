@@ -106,7 +106,7 @@ export function ExplainPage({ args, query }: PageProps) {
 }
 
 /** The service that has the flow's destination; a sentence if there is none. */
-export function serviceOf(services: Service[], flow: Flow): Service | string {
+function serviceOf(services: Service[], flow: Flow): Service | string {
   const atVip = services.filter((service) => service.vips.includes(flow.destination));
   const found = atVip.find(
     (service) =>

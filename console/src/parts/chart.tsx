@@ -10,7 +10,7 @@ import { clock, short } from "./figures";
 import { lineColour } from "./palette";
 
 /** Seconds and one list of values per line; null where there is none. */
-export interface Series {
+interface Series {
   names: string[];
   times: number[];
   values: (number | null)[][];

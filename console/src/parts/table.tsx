@@ -12,8 +12,6 @@ export interface Column<T> extends Keyed<T> {
   /** What is shown; by default the value, numbers with separators. */
   render?: (row: T) => ComponentChildren;
   isNumber?: boolean;
-  /** Of the column, in CSS units. */
-  width?: string;
 }
 
 interface TableProps<T> {
@@ -29,8 +27,6 @@ interface TableProps<T> {
   /** Shown beside the filter. */
   tools?: ComponentChildren;
   hasFilter?: boolean;
-  /** Called when a row is activated. */
-  onPick?: (row: T) => void;
   isPicked?: (row: T) => boolean;
 }
 
@@ -109,7 +105,6 @@ export function Table<T extends object>(props: TableProps<T>): VNode {
                   key={column.key}
                   scope="col"
                   class={column.isNumber ? "number" : ""}
-                  style={column.width ? { width: column.width } : undefined}
                   aria-sort={
                     order.value.by !== column.key ? "none" : order.value.isDescending ? "descending" : "ascending"
                   }
@@ -131,8 +126,6 @@ export function Table<T extends object>(props: TableProps<T>): VNode {
                 key={props.rowKey(row)}
                 aria-rowindex={first + offset + 2}
                 aria-selected={props.isPicked ? props.isPicked(row) : undefined}
-                class={props.onPick ? "pickable" : ""}
-                onClick={props.onPick ? () => props.onPick?.(row) : undefined}
               >
                 {columns.map((column) => (
                   <td key={column.key} class={column.isNumber ? "number" : ""}>

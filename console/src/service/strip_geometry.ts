@@ -6,8 +6,8 @@ export interface Span {
   count: number;
 }
 
-export const ROWS = 8;
-export const PER_ROW = 256;
+const ROWS = 8;
+const PER_ROW = 256;
 export const CELLS = ROWS * PER_ROW;
 const FACTOR = 16;
 const LEAST = PER_ROW;

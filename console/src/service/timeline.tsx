@@ -11,7 +11,7 @@ import { figureColumn } from "../parts/columns";
 import { moment, whole } from "../parts/figures";
 import { type Column, Table } from "../parts/table";
 
-export interface Entry {
+interface Entry {
   generation: number;
   time: string;
   who: string;
