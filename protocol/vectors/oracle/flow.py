@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a connection to its bucket (protocol/README.md, 1)."""
 
+import struct
 import zlib
+from typing import Any
 
 from .address import packed
 
@@ -63,14 +65,15 @@ def crc32c(data: bytes) -> int:
     return crc_reflected(0x82F63B78, data)
 
 
-def flow_key(flow: dict) -> bytes:
+def flow_key(flow: dict[str, Any]) -> bytes:
     key = packed(flow["source"]) + packed(flow["destination"])
     if flow["affinity"] == "client":
         return key
-    return key + flow["sourcePort"].to_bytes(2) + flow["destinationPort"].to_bytes(2) + flow["protocol"].to_bytes(1)
+    ports = struct.pack(">HH", flow["sourcePort"], flow["destinationPort"])
+    return key + ports + bytes([flow["protocol"]])
 
 
-def flow_hash64(flow: dict) -> int:
+def flow_hash64(flow: dict[str, Any]) -> int:
     key = flow_key(flow)
     if flow["hash"] == "crc32":
         crc = crc32(key)
@@ -79,7 +82,7 @@ def flow_hash64(flow: dict) -> int:
     return siphash(bytes.fromhex(flow["hashKey"]), key)
 
 
-def flow_hash(flow: dict) -> int:
+def flow_hash(flow: dict[str, Any]) -> int:
     """The low half, which is on the wire."""
     return flow_hash64(flow) & 0xFFFFFFFF
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a leader knows of one server's connections of a service, by its reports (protocol/README.md, 11)."""
 
+from typing import Any
+
 from . import refuse_if
 from .report import data_of, set_text
 
@@ -24,7 +26,7 @@ class Known:
         self.is_complete = False  # a whole set has been heard
         self._whole: set[int] | None = None  # of the one under way, what was heard
 
-    def hear(self, part: dict) -> None:
+    def hear(self, part: dict[str, Any]) -> None:
         """Takes the `connections` of a report."""
         opened, closed = read_hashes(part["opened"]), read_hashes(part["closed"])
         if part["memory"] != self.memory:
@@ -35,7 +37,7 @@ class Known:
             self.hashes -= set(closed)
             self.hashes |= set(opened)
 
-    def _hear_whole(self, part: dict, opened: set[int]) -> None:
+    def _hear_whole(self, part: dict[str, Any], opened: set[int]) -> None:
         if part["first"]:
             self._whole = set()
         if self._whole is None:
