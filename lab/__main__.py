@@ -17,6 +17,8 @@ from lab.tokens import NAME, OPERATOR
 from lab.vm import machine
 from lab.vm.channel import Channel
 
+Action = Callable[[argparse.Namespace], int]
+
 
 def up(options: argparse.Namespace) -> int:
     lab = Lab(
@@ -166,7 +168,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="lab", description="a small datacenter in network namespaces; runs as root")
     verbs = parser.add_subparsers(dest="verb", required=True)
 
-    def verb(name: str, action, what: str) -> argparse.ArgumentParser:
+    def verb(name: str, action: Action, what: str) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=what, description=what)
         added.set_defaults(action=action)
         if name != "up":
@@ -198,7 +200,8 @@ def main() -> int:
     options = parse(sys.argv[1:])
     if os.geteuid() != 0:
         raise LabError("the lab makes network namespaces and must run as root (try sudo)")
-    return options.action(options)
+    action: Action = options.action
+    return action(options)
 
 
 if __name__ == "__main__":

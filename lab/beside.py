@@ -3,8 +3,9 @@
 
 import abc
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from lab.answers import Change, Moved
 from lab.lab import Lab
 from lab.server import Server
 
@@ -40,23 +41,23 @@ class BesideService(abc.ABC):
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self._down()
 
-    def _addition(self, server: Server) -> dict[str, Any]:
+    def _addition(self, server: Server) -> Change:
         return {"op": "add", "id": server.number, "address": self._address(server), "weight": 100}
 
     def _delete(self) -> None:
         if self.name in [service["name"] for service in self.lab.api("GET", "/v1/services")]:
             self.lab.api("DELETE", f"/v1/services/{self.name}")
 
-    def change(self, *changes: dict[str, Any]) -> dict[str, Any]:
+    def change(self, *changes: Change) -> Moved:
         """Commits the changes as one generation, waits until every running mux has it, and returns what moved."""
         plan = self.lab.change(*changes, service=self.name)
         self.lab.wait_applied(service=self.name)
         return plan
 
-    def add(self, server: Server) -> dict[str, Any]:
+    def add(self, server: Server) -> Moved:
         """Adds one of the lab's servers to this service, too."""
         self._prepare(server)
         return self.change(self._addition(server))
 
-    def drain(self, number: int) -> dict[str, Any]:
+    def drain(self, number: int) -> Moved:
         return self.change({"op": "weight", "id": number, "weight": 0})

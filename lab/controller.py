@@ -2,9 +2,9 @@
 """A machine of the control plane: a controller, with ZooKeeper inside or beside it; of several, some have only one."""
 
 from pathlib import Path
-from typing import Any
 
 from lab import build, topology, zookeeper
+from lab.answers import Controlling
 from lab.deadline import until
 from lab.instance import Instance
 from lab.node import Node, wire
@@ -78,13 +78,14 @@ class Controller(Node):
         self.process.expect_alive()
         return self.leads
 
-    def _serves(self) -> Any:
+    def _serves(self) -> str | None:
         self.process.expect_alive()
         return self._health().get("leaderUrl")
 
-    def _health(self) -> dict[str, Any]:
+    def _health(self) -> Controlling:
         """Empty while it does not answer, or reports that it does not serve."""
         try:
-            return self.api("GET", "/healthz")
+            answer: Controlling = self.api("GET", "/healthz")
+            return answer
         except (Refused, Unreachable):
             return {}

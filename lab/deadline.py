@@ -3,14 +3,16 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class LabError(Exception):
     """What went wrong in the lab, as a sentence for the user."""
 
 
-def until(what: str, condition: Callable[[], Any], seconds: float, pause: float = 0.05) -> Any:
+def until(what: str, condition: Callable[[], T | None], seconds: float, pause: float = 0.05) -> T:
     """The first truthy value of `condition`, polled every `pause` seconds; LabError naming `what` after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:

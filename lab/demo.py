@@ -13,14 +13,14 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from lab import interrupt
 from lab.__main__ import add_machine_arguments, instructions
 from lab.deadline import LabError
 from lab.events import EVENTS
 from lab.lab import Lab
-from lab.timeline import Timeline
+from lab.timeline import Row, Timeline
 from lab.tokens import OPERATOR
 from lab.traffic import Traffic
 from lab.variant import Variant
@@ -77,11 +77,20 @@ class Watch:
         return newly
 
 
-def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
+class Summary(TypedDict):
+    connections: int
+    requests: int
+    broken: int
+    events: list[Row]
+    chained_packets: int
+    pipeline_packets: NotRequired[int]
+
+
+def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
     """Runs all events under traffic and returns the summary."""
     # The processors of virtual machines are emulated.
     interval, short_rate = (1.0, 10) if lab.has_machines else (0.25, 80)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     began = time.monotonic()
     chained_at_first = lab.chained_packets()
     with lab.traffic(connections, interval, short_rate, idle=IDLE, silences=SILENCES) as traffic:
@@ -98,7 +107,7 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
                 broken = len(traffic.broken())
                 event.run(lab, traffic, timeline.note)
                 seen = traffic.seconds()[second:]
-                row = {
+                row: Row = {
                     "name": event.name,
                     "seconds": round(time.monotonic() - started, 1),
                     "requests": sum(s["requests"] for s in seen),
@@ -111,7 +120,15 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
                     raise LabError(f"'{event.name}' moved buckets of live connections, yet no packet was chained")
         total = traffic.stop()
     chained = lab.chained_packets() - chained_at_first
-    timeline.table(rows, {**total, "name": "all of it", "seconds": time.monotonic() - began, "chained": chained})
+    whole: Row = {
+        "name": "all of it",
+        "seconds": time.monotonic() - began,
+        "requests": total["requests"],
+        "chained": chained,
+        "slowest_ms": total["slowest_ms"],
+        "broken": total["broken"],
+    }
+    timeline.table(rows, whole)
     for line in traffic.broken():
         timeline.note(
             f"broken: {line['kind']}, {line['local']} with {line['server']}, {line['age']} s old, "
@@ -126,7 +143,7 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> dict[str, Any]:
     }
 
 
-def verdict(summary: dict[str, Any]) -> tuple[bool, str]:
+def verdict(summary: Summary) -> tuple[bool, str]:
     """Whether no connection broke, and the demo's last line."""
     if summary["broken"]:
         return False, f"{summary['broken']} of {summary['connections']:,} connections broke."

@@ -51,7 +51,7 @@ class DualService(BesideService):
         self._programs: list[Process] = []
 
     def _up(self) -> None:
-        spec: dict[str, Any] = {
+        spec: dict[str, object] = {
             "name": self.name,
             "vips": list(VIPS),
             "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}, {"protocol": "udp", "port": UDP_PORT}],
@@ -68,8 +68,7 @@ class DualService(BesideService):
         self._delete()
         for program in self._programs:
             program.stop()
-        for vip in VIPS:
-            until(f"no mux announces {vip}", lambda vip=vip: not self.lab.router.vip_hops(vip), 30)
+        until(f"no mux announces {', '.join(VIPS)}", lambda: not any(map(self.lab.router.vip_hops, VIPS)), 30)
 
     def _prepare(self, server: Server) -> None:
         """Has the server listen for datagrams, too."""
@@ -81,8 +80,8 @@ class DualService(BesideService):
         server.instance.start(program)
         until(
             f"{server.name} listens on UDP port {UDP_PORT}",
-            lambda: len(server.run("ss", "-Hlun", "sport", "=", f":{UDP_PORT}").splitlines()) == len(VIPS)
-            or program.expect_alive(),
+            lambda: program.expect_alive()
+            and len(server.run("ss", "-Hlun", "sport", "=", f":{UDP_PORT}").splitlines()) == len(VIPS),
             60,
         )
 

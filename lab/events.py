@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lab import nginx
+from lab.answers import Moved
 from lab.deadline import LabError, until
 from lab.lab import SERVICE, Lab
 from lab.rest import Refused, Unreachable
@@ -38,7 +39,7 @@ def active(lab: Lab) -> list[int]:
     return [number for number, backend in sorted(lab.backends().items()) if backend["weight"] > 0]
 
 
-def _moved(plan: dict, lab: Lab) -> str:
+def _moved(plan: Moved, lab: Lab) -> str:
     return f"{plan['movedBuckets']:,} of {lab.service()['buckets']:,} buckets move, generation {plan['generation']}"
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import TypedDict
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
@@ -25,21 +26,47 @@ class Finding:
     silent: bool
 
 
+class Down(TypedDict):
+    """Backends that are down for one reason."""
+
+    reason: str
+    vip: str
+    protocol: str
+    port: int
+    backends: str  # a set of ids
+
+
+class Found(TypedDict, total=False):
+    """Of a service, by a probe: sets of ids."""
+
+    up: str
+    silent: str
+    down: list[Down]
+
+
+class Live(TypedDict, total=False):
+    """A probe's node."""
+
+    services: dict[str, Found]
+
+
 class Findings:
     """The nodes of probes in ZooKeeper."""
 
     def __init__(self, client: KazooClient) -> None:
         self.client = client
 
-    def node(self, mux: str) -> dict:
+    def node(self, mux: str) -> Live:
         """{} if there is none."""
         try:
-            return json.loads(self.client.get(f"/fairlead/health/{mux}/live")[0])
+            live: Live = json.loads(self.client.get(f"/fairlead/health/{mux}/live")[0])
         except NoNodeError:
             return {}
+        return live
 
-    def service(self, mux: str, service: str) -> dict:
-        return self.node(mux).get("services", {}).get(service, {})
+    def service(self, mux: str, service: str) -> Found:
+        nothing: Found = {}
+        return self.node(mux).get("services", {}).get(service, nothing)
 
     def up(self, mux: str, service: str) -> set[int]:
         return ids(self.service(mux, service).get("up", ""))

@@ -11,11 +11,13 @@ at once.
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from lab import topology
 from lab.deadline import until
 from lab.namespace import run
 from lab.node import Node
+from lab.process import Process, options
 
 DAEMONS = Path("/usr/lib/frr")
 START_SECONDS = 60.0
@@ -81,19 +83,16 @@ class Frr:
         self.zebra = self._daemon("zebra")
         self.bgpd = self._daemon("bgpd")
 
-    def _daemon(self, name: str):
-        return self.node.program(
-            name,
-            [
-                str(DAEMONS / name),
-                *("--config_file", str(self.directory / f"{name}.conf")),
-                *("--pid_file", str(self.directory / f"{name}.pid")),
-                *("--socket", str(self._socket)),
-                *("--vty_socket", str(self.directory)),
-                *("--vty_port", "0"),
-                *("--log", "stdout"),
-            ],
-        )
+    def _daemon(self, name: str) -> Process:
+        words = {
+            "--config_file": self.directory / f"{name}.conf",
+            "--pid_file": self.directory / f"{name}.pid",
+            "--socket": self._socket,
+            "--vty_socket": self.directory,
+            "--vty_port": 0,
+            "--log": "stdout",
+        }
+        return self.node.program(name, [str(DAEMONS / name), *options(words)])
 
     def start(self) -> None:
         """Starts both, zebra first: bgpd tries its socket at once, and then only every ten seconds.
@@ -101,7 +100,7 @@ class Frr:
         A bgpd that opens sessions before it has the interfaces from zebra never accepts an IPv6 route on them.
         """
         self.node.instance.start(self.zebra)
-        until(f"{self.zebra.name} listens", lambda: self._socket.exists() or self.zebra.expect_alive(), START_SECONDS)
+        until(f"{self.zebra.name} listens", lambda: self.zebra.expect_alive() and self._socket.exists(), START_SECONDS)
         self.node.instance.start(self.bgpd)
 
     def wait(self) -> None:
@@ -114,6 +113,6 @@ class Frr:
             START_SECONDS,
         )
 
-    def show(self, command: str) -> dict:
+    def show(self, command: str) -> Any:
         """The answer to `show <command> json`."""
         return json.loads(self.node.run("vtysh", "--vty_socket", str(self.directory), "-c", f"show {command} json"))

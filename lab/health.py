@@ -5,13 +5,14 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
+from lab.answers import HealthOfBackend, HealthOfService
 from lab.deadline import until
 from lab.lab import SERVICE, Lab
 from lab.probe import Probe
 from lab.rest import Refused
-from lab.server import Server
+from lab.server import Server, XdpServer
 
 CHECK = {"kind": "tcp", "intervalMillis": 500, "timeoutMillis": 400, "rise": 1, "fall": 2, "jitterPercent": 10}
 SYNS = "tcp dport 80 tcp flags & (syn | ack) == syn drop"
@@ -35,18 +36,21 @@ class Health:
     def uncheck(self) -> None:
         self.lab.api("PATCH", f"/v1/services/{self.service}", {"healthCheck": {"kind": "none"}})
 
-    def now(self) -> dict[str, Any]:
+    def now(self) -> HealthOfService:
         """As the leader sees it; while there is none, only that it does not act."""
+        listed: list[HealthOfService]
         try:
             listed = self.lab.api("GET", "/v1/health")
         except Refused as refused:
             if refused.status != UNAVAILABLE:
                 raise
             listed = []
-        return next((one for one in listed if one["service"] == self.service), {"acting": False})
+        nothing: HealthOfService = {"acting": False}
+        return next((one for one in listed if one["service"] == self.service), nothing)
 
-    def backend(self, number: int) -> dict[str, Any]:
-        return next((one for one in self.now().get("backends", []) if one["backend"] == number), {})
+    def backend(self, number: int) -> HealthOfBackend:
+        nothing: HealthOfBackend = {}
+        return next((one for one in self.now().get("backends", []) if one["backend"] == number), nothing)
 
     def states(self) -> dict[int, str]:
         return {one["backend"]: one["state"] for one in self.now().get("backends", [])}
@@ -89,7 +93,7 @@ def expect_probed(lab: Lab) -> None:
     health, muxes = Health(lab), len(lab.muxes)
     owners = health.owners()
 
-    def all_found(key: str) -> bool:
+    def all_found(key: Literal["up", "down"]) -> bool:
         found = health.now().get("backends", [])
         return len(found) == len(lab.servers) and all(one[key] == muxes and not one["silent"] for one in found)
 
@@ -118,7 +122,7 @@ def filtered(server: Server, rule: str = SYNS) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def frozen(server: Server) -> Iterator[None]:
+def frozen(server: XdpServer) -> Iterator[None]:
     """Its kernel accepts connections, and the process never answers one."""
     os.kill(server.nginx.pid, signal.SIGSTOP)
     try:

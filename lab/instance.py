@@ -23,12 +23,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from lab.deadline import LabError, until
 from lab.interrupt import held
 from lab.namespace import Namespace, run
-from lab.process import Process, start_ticks
+from lab.process import Process, Record, start_ticks
 from lab.vm.channel import Channel
 
 RUN = Path("/run/fairlead-lab")
@@ -36,15 +36,57 @@ FRR_CRASH_LOGS = Path("/var/tmp/frr")
 KEPT_LOGS = Path(__file__).resolve().parents[1] / "build" / "lab-logs"
 
 
+class Owner(TypedDict):
+    """The process that undoes the lab when it ends."""
+
+    pid: int
+    ticks: int | None
+
+
+class Place(TypedDict):
+    """A node's namespace; of a virtual machine it is QEMU's."""
+
+    node: str
+    name: str
+    machine: bool
+
+
+class FaultSettings(TypedDict):
+    """Of a lab for fault injection."""
+
+    switch: str | None
+    zookeepers: int
+
+
+class Settings(TypedDict, total=False):
+    port: str
+    quiet: int | None
+    embedded: bool
+    vmKernel: str
+    console: str
+    faults: FaultSettings
+
+
+class State(TypedDict):
+    """The state file."""
+
+    instance: str
+    owner: Owner | None
+    settings: Settings
+    namespaces: list[Place]
+    processes: dict[str, Record]
+    mounts: NotRequired[list[str]]
+
+
 class Instance:
-    def __init__(self, state: dict[str, Any]) -> None:
+    def __init__(self, state: State) -> None:
         self.state = state
         self.name: str = state["instance"]
         self.directory = RUN / self.name
         self._lock = threading.Lock()
 
     @classmethod
-    def create(cls, settings: dict[str, Any]) -> "Instance":
+    def create(cls, settings: Settings) -> "Instance":
         """A new instance with a unique name, owned by this process; leftovers of dead ones are cleaned first."""
         for leftover in cls.leftovers():
             leftover.undo()
@@ -56,7 +98,7 @@ class Instance:
                 break
             except FileExistsError:
                 continue
-        owner = {"pid": os.getpid(), "ticks": start_ticks(os.getpid())}
+        owner: Owner = {"pid": os.getpid(), "ticks": start_ticks(os.getpid())}
         instance = cls({"instance": name, "owner": owner, "settings": settings, "namespaces": [], "processes": {}})
         instance.save()
         return instance

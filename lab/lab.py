@@ -18,10 +18,11 @@ from typing import Any
 
 from lab import build, relay, topology
 from lab.agent import agent, start_in_machine
+from lab.answers import AgentState, Backend, Change, Moved, Service, Steered
 from lab.client_node import ClientNode
 from lab.controller import Controller
 from lab.deadline import LabError, until
-from lab.instance import Instance
+from lab.instance import Instance, Settings
 from lab.interrupt import held
 from lab.machine_server import MachineServer, archive
 from lab.mux import Mux
@@ -82,7 +83,7 @@ class Lab:
         self.window = window
         self.embedded = embedded
         self.buckets = buckets
-        self.settings: dict[str, Any] = {}  # what else the state file has about this lab
+        self.settings: Settings = {}  # what else the state file has about this lab
         self.wanted_servers = servers
         self.wanted_muxes = muxes
         self.wanted_zookeepers = 0 if embedded else zookeepers
@@ -132,7 +133,7 @@ class Lab:
     def up(self) -> None:
         """Brings everything up, creates the service, and waits until the router has the VIP through every mux."""
         build.check(self.has_machines)
-        settings: dict[str, Any] = {
+        settings: Settings = {
             **self.settings,
             "port": self.port,
             "quiet": self.variant.quiet,
@@ -183,9 +184,10 @@ class Lab:
     def open_console(self) -> str:
         """Lets browsers of this machine reach the first controller; returns the page's address."""
         at = relay.start(self.controller.namespace, self.controller.address, topology.REST_PORT)
-        self.instance.state["settings"]["console"] = f"http://{at}/"
+        page = f"http://{at}/"
+        self.instance.state["settings"]["console"] = page
         self.instance.save()
-        return self.instance.state["settings"]["console"]
+        return page
 
     def add_mux(self, mux: Mux) -> None:
         """To the cluster, as an operator does before it starts."""
@@ -201,7 +203,7 @@ class Lab:
         self.instance.undo()
 
     def _create_service(self) -> None:
-        spec: dict[str, Any] = {
+        spec: dict[str, object] = {
             "name": SERVICE,
             "vips": [topology.VIP],
             "ports": [{"protocol": "tcp", "port": topology.VIP_PORT}],
@@ -220,12 +222,10 @@ class Lab:
             spec["mptcpPorts"] = dict(zip(("first", "last"), topology.MPTCP_PORTS, strict=True))
         self.api("PUT", "/v1/cluster", {"vipRanges": [topology.VIPS, topology.VIPS6]})
         self.api("POST", "/v1/services", spec)
-        self.change(
-            *(
-                {"op": "add", "id": n, "address": self.ring_address(s), "weight": 100}
-                for n, s in sorted(self.servers.items())
-            )
-        )
+        self.change(*(self._addition(server) for _, server in sorted(self.servers.items())))
+
+    def _addition(self, server: Server, weight: int = 100) -> Change:
+        return {"op": "add", "id": server.number, "address": self.ring_address(server), "weight": weight}
 
     def ring_address(self, server: Server) -> str:
         """The address that the ring of web has for a server."""
@@ -251,26 +251,31 @@ class Lab:
     def zookeepers(self) -> list[ZooKeeper]:
         return [machine.zookeeper for machine in self.machines if machine.zookeeper]
 
-    def service(self, name: str = SERVICE) -> dict[str, Any]:
-        return self.api("GET", f"/v1/services/{name}")
+    def service(self, name: str = SERVICE) -> Service:
+        found: Service = self.api("GET", f"/v1/services/{name}")
+        return found
 
-    def backends(self) -> dict[int, dict[str, Any]]:
+    def backends(self) -> dict[int, Backend]:
         return {backend["id"]: backend for backend in self.api("GET", f"/v1/services/{SERVICE}/backends")}
 
-    def change(self, *changes: dict[str, Any], service: str = SERVICE) -> dict[str, Any]:
+    def change(self, *changes: Change, service: str = SERVICE) -> Moved:
         """Commits the changes as one generation, even if some connections break (tests change more than operators do);
         returns what moved.
         """
-        return self.api("POST", f"/v1/services/{service}/changes?force=true", {"changes": list(changes)})
+        moved: Moved = self.api("POST", f"/v1/services/{service}/changes?force=true", {"changes": list(changes)})
+        return moved
 
-    def weights(self, weights: dict[int, int]) -> dict[str, Any]:
-        return self.change(*({"op": "weight", "id": number, "weight": w} for number, w in sorted(weights.items())))
+    def weights(self, weights: dict[int, int]) -> Moved:
+        changes: list[Change] = [{"op": "weight", "id": n, "weight": w} for n, w in sorted(weights.items())]
+        return self.change(*changes)
 
-    def explain(self, source: str, port: int) -> dict[str, Any]:
-        return self.api("GET", f"/v1/services/{SERVICE}/explain?{self._flow(source, port)}")
+    def explain(self, source: str, port: int) -> Steered:
+        steered: Steered = self.api("GET", f"/v1/services/{SERVICE}/explain?{self._flow(source, port)}")
+        return steered
 
-    def mux_explain(self, mux: int, source: str, port: int) -> dict[str, Any]:
-        return self.muxes[mux].http("GET", f"/explain?service={SERVICE}&{self._flow(source, port)}")
+    def mux_explain(self, mux: int, source: str, port: int) -> Steered:
+        steered: Steered = self.muxes[mux].http("GET", f"/explain?service={SERVICE}&{self._flow(source, port)}")
+        return steered
 
     @staticmethod
     def _flow(source: str, port: int) -> str:
@@ -335,7 +340,7 @@ class Lab:
         self.instance.start(server.agent)
         return server.agent
 
-    def agents(self) -> dict[int, dict[str, Any]]:
+    def agents(self) -> dict[int, AgentState]:
         """What the controllers know of the agents of web's backends, by backend."""
         listed = self.api("GET", "/v1/agents?limit=1000")
         return {each["backend"]: each for each in listed if each["service"] == SERVICE}
@@ -348,15 +353,15 @@ class Lab:
             seconds,
         )
 
-    def add_server(self, weight: int = 100, machine: bool = False) -> tuple[Server, dict[str, Any]]:
+    def add_server(self, weight: int = 100, machine: bool = False) -> tuple[Server, Moved]:
         """Adds a new server to the service and waits for the muxes; returns it and what the controller moved for it."""
         server = self.start_server(self._numbered + 1, machine)
         self.wait_server(server)
-        plan = self.change({"op": "add", "id": server.number, "address": self.ring_address(server), "weight": weight})
+        plan = self.change(self._addition(server, weight))
         self.wait_applied()
         return server, plan
 
-    def drain(self, number: int) -> dict[str, Any]:
+    def drain(self, number: int) -> Moved:
         plan = self.weights({number: 0})
         self.wait_applied()
         return plan
@@ -426,7 +431,7 @@ class Lab:
         self._zookeeper().start()
         self._zookeeper().wait()
 
-    def _zookeeper(self):
+    def _zookeeper(self) -> ZooKeeper:
         if self.controller.zookeeper is None:
             raise LabError("ZooKeeper is embedded in the controller here; allowed: a lab with embedded=False")
         return self.controller.zookeeper

@@ -15,7 +15,7 @@ import itertools
 import re
 import sys
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
 
 from lab import build, topology
 from lab.beside import BesideService
@@ -45,7 +45,7 @@ class MptcpService(BesideService):
     def _up(self) -> None:
         for client in self.lab.clients:
             client.add_second_way(self.lab.router)
-        spec: dict[str, Any] = {
+        spec: dict[str, object] = {
             "name": self.name,
             "vips": [topology.VIP],
             "ports": [{"protocol": "tcp", "port": PORT}],
@@ -84,7 +84,7 @@ class MptcpService(BesideService):
             server.run(str(build.SERVER), "mptcp", "add", *words)
         until(
             f"{server.name} listens on {topology.VIP}:{PORT}",
-            lambda: server.run("ss", "-Hltn", "sport", "=", f":{PORT}") or program.expect_alive(),
+            lambda: program.expect_alive() and server.run("ss", "-Hltn", "sport", "=", f":{PORT}"),
             60,
         )
 
@@ -101,7 +101,7 @@ class MptcpService(BesideService):
         """Further subflows by server, at the port with its id."""
         return self._established(lambda server: self.first + server.number)
 
-    def _established(self, port) -> dict[str, int]:
+    def _established(self, port: Callable[[Server], int]) -> dict[str, int]:
         counts = {}
         for server in self.servers.values():
             filter_ = ("src", topology.VIP, "sport", "=", f":{port(server)}")

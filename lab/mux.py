@@ -2,7 +2,6 @@
 """A mux: fairlead-mux on its rack port, and FRR that announces the VIPs whose routes the mux owns."""
 
 from pathlib import Path
-from typing import Any
 
 from lab import topology
 from lab.cluster_key import key_file
@@ -10,6 +9,7 @@ from lab.deadline import LabError
 from lab.frr import Frr, mux_config
 from lab.instance import Instance
 from lab.node import Node, wire
+from lab.process import options
 from lab.rest import Rest, samples
 from lab.router import Router
 from lab.variant import USUAL, Variant
@@ -41,35 +41,29 @@ class Mux(Node):
         self.namespace.ip(*(f"route add {gateway}" for gateway in router.gateways()))
         routers = list(dict.fromkeys((router.address, router.address6)))
         self.frr = Frr(self, mux_config(topology.mux_as(number), usual, routers))
-        login = ["--zookeeper-auth", str(self.login("mux"))]
-        key = ["--tag-key", str(key_file(self.directory))] if variant.tagged else []
         state = self.directory / "state"
         state.mkdir(mode=0o700, exist_ok=True)
-        self.process = self.program(
-            "mux",
-            [
-                str(variant.mux_of(number)),
-                *("--id", self.name),
-                *("--zookeeper", connect_string(max(1, zookeepers), variant)),
-                *variant.clear_text("zookeeper"),
-                *login,
-                *key,
-                *("--port", f"{port}:eth0"),
-                "--no-huge",
-                *("--withdraw-wait", "1"),
-                *("--state-dir", str(state)),
-                *("--http", f"0.0.0.0:{HTTP_PORT}", "--http-open", "on"),
-                *variant.mux_options,
-            ],
-            variant.environment,
-        )
+        words = {
+            "--id": self.name,
+            "--zookeeper": connect_string(max(1, zookeepers), variant),
+            "--zookeeper-auth": self.login("mux"),
+            "--port": f"{port}:eth0",
+            "--withdraw-wait": 1,
+            "--state-dir": state,
+            "--http": f"0.0.0.0:{HTTP_PORT}",
+            "--http-open": "on",
+        }
+        if variant.tagged:
+            words["--tag-key"] = key_file(self.directory)
+        argv = [str(variant.mux_of(number)), *options(words), "--no-huge", *variant.clear_text("zookeeper")]
+        self.process = self.program("mux", [*argv, *variant.mux_options], variant.environment)
         self.http = Rest(self.namespace, "127.0.0.1", HTTP_PORT)
 
     def login(self, part: str) -> Path:
         """Where the mux, or its probe, looks for its logins to ZooKeeper."""
         return self.directory / f"{part}-login"
 
-    def take_logins(self, added: dict[str, Any]) -> None:
+    def take_logins(self, added: dict[str, list[str]]) -> None:
         """Of the mux and its probe, as the controllers gave them; none in a cluster without logins."""
         for part, field in (("mux", "login"), ("probe", "probeLogin")):
             if field in added:

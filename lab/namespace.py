@@ -10,6 +10,7 @@ import ctypes
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from lab.deadline import LabError
@@ -74,7 +75,7 @@ class Namespace:
         return run(["ip", "-netns", self.name, "-batch", "-"], stdin="\n".join(lines) + "\n")
 
     @contextlib.contextmanager
-    def inside(self):
+    def inside(self) -> Iterator[None]:
         """The calling thread, and what it creates meanwhile, is in this namespace; other threads are not."""
         with open("/proc/thread-self/ns/net", "rb") as home, open(self.path, "rb") as there:
             try:

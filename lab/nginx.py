@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from lab import topology
+from lab.namespace import Namespace
 from lab.node import Node
 
 CONFIG = """\
@@ -55,7 +56,7 @@ def command(directory: Path, mptcp: bool = False) -> list[str]:
     ]
 
 
-def clients(node: Node) -> set[str]:
+def clients(node: Node | Namespace) -> set[str]:
     """The remote address:port of each connection to a VIP that this machine holds now."""
     listed = node.run("ss", "-Htn", "state", "established", "sport", "=", f":{topology.VIP_PORT}")
     return {line.split()[3] for line in listed.splitlines()}

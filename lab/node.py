@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from lab.instance import Instance
 from lab.namespace import Namespace
@@ -61,9 +62,9 @@ def route_hops(namespace: Namespace, destination: str) -> list[str]:
     return sorted(hop for hop in hops if hop)
 
 
-def _hop(hop: dict) -> str:
+def _hop(hop: dict[str, Any]) -> str:
     """Of a route of IPv4 it may be an IPv6 address (via)."""
-    return hop.get("gateway") or hop.get("via", {}).get("host") or hop.get("dev", "")
+    return str(hop.get("gateway") or hop.get("via", {}).get("host") or hop.get("dev", ""))
 
 
 def wire(

@@ -8,8 +8,9 @@ it, kill it and start it again. A process id alone is not trusted: the kernel's 
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from lab.deadline import LabError, until
 from lab.interrupt import held
@@ -27,6 +28,23 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])
 
 
+def options(values: Mapping[str, object]) -> list[str]:
+    """Options of a program as words of its command line."""
+    return [word for name, value in values.items() for word in (name, str(value))]
+
+
+class Record(TypedDict):
+    """Of a process in the state file."""
+
+    name: str
+    namespace: str
+    argv: list[str]
+    log: str
+    env: dict[str, str]
+    pid: int
+    ticks: int
+
+
 class Process:
     def __init__(self, name: str, namespace: Namespace, argv: list[str], log: Path, env: dict[str, str]) -> None:
         self.name = name
@@ -36,16 +54,16 @@ class Process:
         self.env = env
         self.pid = 0
         self.ticks = 0
-        self._child: subprocess.Popen | None = None
+        self._child: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> "Process":
+    def from_record(cls, record: Record) -> "Process":
         namespace = Namespace(record["namespace"])
         process = cls(record["name"], namespace, record["argv"], Path(record["log"]), record["env"])
         process.pid, process.ticks = record["pid"], record["ticks"]
         return process
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         return {
             "name": self.name,
             "namespace": self.namespace.name,
@@ -77,9 +95,11 @@ class Process:
             self._child.poll()  # reaps it
         return self.pid != 0 and start_ticks(self.pid) == self.ticks
 
-    def expect_alive(self) -> None:
+    def expect_alive(self) -> bool:
+        """True; a LabError if it has ended."""
         if not self.alive:
             raise LabError(f"{self.name} (process {self.pid}) has ended; its log {self.log} ends with:\n{self.tail()}")
+        return True
 
     def kill(self) -> None:
         """kill -9, and gone when this returns."""

@@ -6,9 +6,9 @@ Servers listen nowhere: what `fairlead-server show -o prometheus` says at the st
 
 import json
 import urllib.parse
-from typing import Any
 
 from lab import topology
+from lab.answers import Sample
 from lab.deadline import until
 from lab.lab import Lab
 from lab.rest import Refused, Rest, Unreachable
@@ -80,7 +80,7 @@ class Scraper:
 
         until(f"Prometheus scrapes {', '.join(sorted(wanted))}", scraped, seconds, pause=0.3)
 
-    def query(self, expression: str) -> list[dict[str, Any]]:
+    def query(self, expression: str) -> list[Sample]:
         """Empty while it does not answer or reads its own data first; a malformed expression is an error."""
         try:
             answer = self.http("GET", f"/api/v1/query?query={urllib.parse.quote(expression)}")
@@ -90,4 +90,5 @@ class Scraper:
             if refused.status != NOT_READY:
                 raise
             return []
-        return answer["data"]["result"]
+        found: list[Sample] = answer["data"]["result"]
+        return found

@@ -7,9 +7,9 @@ Two kinds with one interface: `XdpServer` is a namespace with the XDP program on
 
 import json
 from pathlib import Path
-from typing import Any
 
 from lab import nginx, topology
+from lab.answers import ServerSide
 from lab.cluster_key import server_keys
 from lab.instance import Instance
 from lab.node import Node, wire
@@ -84,8 +84,9 @@ class Server(Node):
         """It forgets all that it knows; its connections live."""
         self.run(self.command, "detach", *self.form)
 
-    def show(self) -> dict[str, Any]:
-        return json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
+    def show(self) -> ServerSide:
+        shown: ServerSide = json.loads(self.run(self.command, "show", *self.form, "-o", "json"))
+        return shown
 
     def chained(self) -> int:
         """Packets that this server has sent on to another server of their lists."""

@@ -10,11 +10,24 @@ answers. They differ as long as connections stay with the server that they began
 
 import sys
 import threading
-from typing import Any
+from typing import TypedDict
+
+from lab.client.counts import Totals
 
 BAR = 30
 COLOURS = (39, 208, 77, 170, 220, 45, 203, 111)  # of the 256, one per server in turn
 WIDTH = 110
+
+
+class Row(TypedDict):
+    """What happened in an event."""
+
+    name: str
+    seconds: float
+    requests: int
+    chained: int
+    slowest_ms: float
+    broken: int
 
 
 class Timeline:
@@ -45,7 +58,7 @@ class Timeline:
     def note(self, text: str) -> None:
         self._print(self._paint(f"     • {text}", "36"))
 
-    def second(self, counts: dict[str, Any], chained: int) -> None:
+    def second(self, counts: Totals, chained: int) -> None:
         self._seconds += 1
         broken = f"{counts['broken']:>8}"
         broken = self._paint(broken, "1;31") if counts["broken"] else broken
@@ -69,7 +82,7 @@ class Timeline:
     def _segment(self, number: int, width: int) -> str:
         return self._paint((str(number) * width)[:width], f"38;5;{COLOURS[(number - 1) % len(COLOURS)]}")
 
-    def table(self, rows: list[dict[str, Any]], total: dict[str, Any]) -> None:
+    def table(self, rows: list[Row], total: Row) -> None:
         self.heading("what happened")
         head = f"  {'event':<38}{'seconds':>9}{'requests':>11}{'chained':>10}{'slowest':>11}{'broken':>9}"
         self._print(self._paint(head, "1"))
@@ -78,7 +91,7 @@ class Timeline:
         self._print(self._paint("  " + "─" * (len(head) - 2), "2"))
         self._print(self._paint(self._row(total), "1"))
 
-    def _row(self, row: dict[str, Any]) -> str:
+    def _row(self, row: Row) -> str:
         return (
             f"  {row['name']:<38}{row['seconds']:>9.1f}{row['requests']:>11,}{row['chained']:>10,}"
             f"{row['slowest_ms']:>8.0f} ms{row['broken']:>9}"

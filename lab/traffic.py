@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lab import build, topology
+from lab.client.counts import Totals
 from lab.client_node import ClientNode
 from lab.deadline import LabError, until
 from lab.interrupt import held
@@ -18,6 +19,34 @@ from lab.interrupt import held
 ANSWER_SECONDS = 10.0  # without an answer count as broken
 MACHINE_ANSWER_SECONDS = 40.0  # if virtual machines answer, whose processors are emulated
 SLACK_SECONDS = 30  # for a client on a busy host
+
+
+class Second(Totals):
+    """What all clients counted in a second."""
+
+    open: int
+
+
+class Line(Totals, total=False):
+    """What a client prints, with who and when; which fields it has depends on the event."""
+
+    at: float
+    client: str
+    event: str
+    open: int
+    held: dict[str, int]
+    idle: dict[str, int]
+    waiting_since: float
+    kind: str
+    local: str
+    server: str
+    age: float
+    silent: float
+    packets: int
+    seconds: float
+    source: str
+    port: int
+    error: str
 
 
 class TestClient:
@@ -29,7 +58,7 @@ class TestClient:
         self, node: ClientNode, *arguments: str, timeout: float = ANSWER_SECONDS, vip: str = topology.VIP
     ) -> None:
         self.node = node
-        self.lines: list[dict[str, Any]] = []
+        self.lines: list[Line] = []
         self.log = node.directory / f"test-client-{arguments[0]}.log"
         command = [sys.executable, "-m", "lab.client", "--host", vip, "--timeout", str(timeout), *arguments]
         with open(self.log, "ab") as log, held():
@@ -47,7 +76,9 @@ class TestClient:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self.lines.append({"at": time.monotonic(), "client": self.node.name, **json.loads(line)})
+            printed: Line = json.loads(line)
+            printed |= {"at": time.monotonic(), "client": self.node.name}
+            self.lines.append(printed)
 
     def say(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -57,7 +88,7 @@ class TestClient:
     def order(self, **order: str) -> None:
         self.say(json.dumps(order) + "\n")
 
-    def finish(self, seconds: float) -> list[dict[str, Any]]:
+    def finish(self, seconds: float) -> list[Line]:
         """Closes its input, waits for its end and returns all of its lines."""
         assert self._process.stdin is not None
         try:
@@ -84,17 +115,25 @@ class TestClient:
         self._process.wait()
 
 
-def merge(documents: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def merge(documents: Iterable[Totals]) -> Totals:
     """Counts of several clients, or of several seconds, as one."""
-    merged: dict[str, Any] = {"connections": 0, "requests": 0, "broken": 0, "slowest_ms": 0.0}
-    counters: dict[str, Counter[str]] = {"by_kind": Counter(), "servers": Counter(), "new": Counter()}
-    for document in documents:
-        for key in ("connections", "requests", "broken"):
-            merged[key] += document[key]
-        merged["slowest_ms"] = max(merged["slowest_ms"], document["slowest_ms"])
-        for key, counter in counters.items():
-            counter.update(document[key])
-    return merged | {key: dict(counter) for key, counter in counters.items()}
+    every = list(documents)
+    return {
+        "connections": sum(each["connections"] for each in every),
+        "requests": sum(each["requests"] for each in every),
+        "broken": sum(each["broken"] for each in every),
+        "by_kind": _sums(each["by_kind"] for each in every),
+        "servers": _sums(each["servers"] for each in every),
+        "new": _sums(each["new"] for each in every),
+        "slowest_ms": max((each["slowest_ms"] for each in every), default=0.0),
+    }
+
+
+def _sums(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)
 
 
 class Traffic:
@@ -120,7 +159,7 @@ class Traffic:
         self.answer_seconds = answer_seconds
         each, each_idle = long // len(nodes), idle // len(nodes)
         self.long = (each + each_idle) * len(nodes)  # of both kinds
-        self.total: dict[str, Any] | None = None
+        self.total: Totals | None = None
         rate = short_rate / len(nodes)
         options = ["--long", str(each), "--interval", str(interval), "--short-rate", str(rate)]
         options += ["--idle", str(each_idle), "--silences", ",".join(map(str, silences))] if idle else []
@@ -138,15 +177,16 @@ class Traffic:
             for client in self.clients:
                 client.kill()
 
-    def lines(self, event: str) -> list[dict[str, Any]]:
+    def lines(self, event: str) -> list[Line]:
         return [line for client in self.clients for line in list(client.lines) if line.get("event") == event]
 
-    def seconds(self) -> list[dict[str, Any]]:
+    def seconds(self) -> list[Second]:
         """The seconds that every client has reported so far, oldest first, each merged into one."""
         reported = [[line for line in list(client.lines) if line["event"] == "second"] for client in self.clients]
-        return [merge(lines) | {"open": sum(line["open"] for line in lines)} for lines in zip(*reported, strict=False)]
+        both = zip(*reported, strict=False)
+        return [{**merge(lines), "open": sum(line["open"] for line in lines)} for lines in both]
 
-    def latest(self) -> list[dict[str, Any]]:
+    def latest(self) -> list[Line]:
         """Each client's last second; LabError if a client has ended, so that no caller waits for it."""
         self._expect_clients()
         latest = [[line for line in list(client.lines) if line["event"] == "second"][-1:] for client in self.clients]
@@ -204,7 +244,7 @@ class Traffic:
             pause=0.2,
         )
 
-    def broken(self) -> list[dict[str, Any]]:
+    def broken(self) -> list[Line]:
         """Every broken connection so far: kind, server, local address, age."""
         return self.lines("broken")
 
@@ -218,7 +258,7 @@ class Traffic:
         for client in self.clients:
             client.order(do="talk")
 
-    def stop(self) -> dict[str, Any]:
+    def stop(self) -> Totals:
         """Closes all connections in order and returns the totals; every request was answered or counted as broken."""
         if self.total is None:
             finished = [client.finish(self.answer_seconds + SLACK_SECONDS) for client in self.clients]
@@ -226,7 +266,9 @@ class Traffic:
         return self.total
 
 
-def flows(nodes: list[ClientNode], wanted: dict[str, list[tuple[str, int]]], seconds: float) -> dict:
+def flows(
+    nodes: list[ClientNode], wanted: dict[str, list[tuple[str, int]]], seconds: float
+) -> dict[tuple[str, int], str]:
     """Makes a real connection for each (address, port) of each client's name; returns {(address, port): server}."""
     clients = []
     for node in nodes:

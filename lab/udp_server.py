@@ -13,15 +13,18 @@ import sys
 def main() -> None:
     port, name, *addresses = sys.argv[1:]
     selector = selectors.DefaultSelector()
+    sockets: dict[int, socket.socket] = {}
     for address in addresses:
         sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
         sock.bind((address, int(port)))
         selector.register(sock, selectors.EVENT_READ)
+        sockets[sock.fileno()] = sock
     while True:
         for key, _ in selector.select():
-            data, client = key.fileobj.recvfrom(65535)
+            sock = sockets[key.fd]
+            data, client = sock.recvfrom(65535)
             line = f"{name} {len(data)} {hashlib.sha256(data).hexdigest()}\n"
-            key.fileobj.sendto(line.encode(), client)
+            sock.sendto(line.encode(), client)
 
 
 if __name__ == "__main__":

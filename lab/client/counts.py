@@ -14,7 +14,20 @@ A slow answer (a packet was lost and retransmitted) does not count; the slowest 
 """
 
 from collections import Counter
-from typing import Any
+from typing import TypedDict
+
+
+class Totals(TypedDict):
+    """Counts as a line of the client has them."""
+
+    connections: int
+    requests: int
+    broken: int
+    by_kind: dict[str, int]
+    servers: dict[str, int]
+    new: dict[str, int]
+    slowest_ms: float
+
 
 BROKEN = ("reset", "eof", "timeout", "another_server", "bad_answer", "refused")
 
@@ -44,7 +57,7 @@ class Counts:
         self.new += other.new
         self.slowest = max(self.slowest, other.slowest)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Totals:
         return {
             "connections": self.connections,
             "requests": self.requests,

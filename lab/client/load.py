@@ -68,7 +68,7 @@ class Load:
     second: Counts = field(default_factory=Counts)
     total: Counts = field(default_factory=Counts)
     live: dict[Connection, Pace] = field(default_factory=dict)
-    opening: dict[asyncio.Task, float] = field(default_factory=dict)  # since when
+    opening: dict[asyncio.Task[None], float] = field(default_factory=dict)  # since when
     stopping: bool = False
 
     # What connections report.

@@ -73,7 +73,7 @@ class Channel:
                 if whose != session:  # of a command whose caller has left
                     continue
                 if kind == EXIT:
-                    return struct.unpack("<I", payload)[0]
+                    return int.from_bytes(payload, "little")
                 (out if kind == STDOUT else err)(payload)
 
     @contextlib.contextmanager

@@ -132,8 +132,8 @@ def _image(
         image.program(f"bin/{program.name}", program)
     for path in files:
         image.data(f"share/{path.name}", path.read_bytes())
-    for path, data in USERS.items():
-        image.data(path, data)
+    for place, data in USERS.items():
+        image.data(place, data)
     image.data("init", (Path(__file__).parent / "init").read_bytes(), 0o755)
     fairlead = kernel.fairlead()
     loaded = kernel.modules([*MODULES, *modules, *depends(fairlead)])

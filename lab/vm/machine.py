@@ -86,7 +86,7 @@ class Machine:
     devices: tuple[str, ...] = ()  # further words of QEMU's command line
     reboots: bool = False  # what reboots goes on; otherwise it ends
     channel: Channel = field(init=False)
-    _qemu: subprocess.Popen | None = field(init=False, default=None)
+    _qemu: subprocess.Popen[bytes] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.channel = Channel(self.directory)
