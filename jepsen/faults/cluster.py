@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -236,7 +237,7 @@ class Cluster(ABC):
 
     def wait_serving(self, pairs: list[tuple[Node, str]]) -> None:
         for node, program in pairs:
-            until(f"{node.name}/{program} serves", lambda n=node, p=program: self.serves(n, p), SERVING_SECONDS, 0.1)
+            until(f"{node.name}/{program} serves", partial(self.serves, node, program), SERVING_SECONDS, 0.1)
 
     def all_programs(self) -> list[tuple[Node, str]]:
         """ZooKeeper first, then controllers: others need them."""

@@ -58,7 +58,8 @@ def described(options: argparse.Namespace) -> dict[str, Any]:
     if schedule is not None and schedule not in schedules:
         raise LabError(f"schedule '{schedule}' is refused; allowed: {', '.join(schedules) or f'none, {path} has none'}")
     about = schedules.get(schedule, {}) | read.get("switches", {}).get(getattr(options, "switch", None), {})
-    return cluster | {key: about[key] for key in OF_CLUSTER if key in about}
+    found: dict[str, Any] = cluster | {key: about[key] for key in OF_CLUSTER if key in about}
+    return found
 
 
 def cluster(options: argparse.Namespace) -> Cluster:

@@ -3,12 +3,11 @@
 
 import argparse
 import json
-from typing import Any
 
 from jepsen.faults.cluster import Cluster
 from jepsen.faults.command import cluster, verbs
 from jepsen.faults.kinds import KINDS, PARTITIONS, OfZooKeeper
-from jepsen.faults.record import Record
+from jepsen.faults.record import Fault, Record
 from lab.deadline import LabError
 
 
@@ -50,7 +49,7 @@ def heal(found: Cluster, fault: str | None = None, node: str | None = None) -> N
         raise LabError("; ".join(failed))
 
 
-def undo(found: Cluster, record: Record, faults: list[dict[str, Any]]) -> list[str]:
+def undo(found: Cluster, record: Record, faults: list[Fault]) -> list[str]:
     """Heals in this order; a sentence for each fault that could not be healed."""
     failed = []
     for each in faults:

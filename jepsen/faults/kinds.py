@@ -4,6 +4,7 @@
 import random
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from jepsen.faults.cluster import Cluster, Node
 from lab.deadline import LabError
@@ -36,21 +37,26 @@ def whole(what: str, text: str, least: int, most: int) -> int:
     return round(value)
 
 
-class Fault(ABC):
+At = TypeVar("At")
+
+
+class Fault(ABC, Generic[At]):
+    """`At`: what it is made at, a node or, by None, none in particular."""
+
     words: tuple[str, ...] = ()  # its arguments after the node
 
     @abstractmethod
-    def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: At, words: list[str]) -> None:
         """LabError if this node can't have the fault, or not with these arguments; changes nothing."""
 
     @abstractmethod
-    def start(self, cluster: Cluster, node: Node, words: list[str]) -> None: ...
+    def start(self, cluster: Cluster, node: At, words: list[str]) -> None: ...
 
     @abstractmethod
-    def heal(self, cluster: Cluster, node: Node) -> None: ...
+    def heal(self, cluster: Cluster, node: At) -> None: ...
 
 
-class _Cut(Fault):
+class _Cut(Fault[Node]):
     name: str
 
     def heal(self, cluster: Cluster, node: Node) -> None:
@@ -110,7 +116,7 @@ class Loss(_Cut):
         cluster.lose(table(self.name, node.name), node, float(words[0]))
 
 
-class Slow(Fault):
+class Slow(Fault[Node]):
     words = ("MILLISECONDS",)
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
@@ -124,7 +130,7 @@ class Slow(Fault):
         cluster.unslow(node)
 
 
-class Lie(Fault):
+class Lie(Fault[Node]):
     """Another agent than the server's reports in its place, and lies (liar.py)."""
 
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
@@ -140,7 +146,7 @@ class Lie(Fault):
         cluster.unlie(node)
 
 
-class OfZooKeeper(Fault):
+class OfZooKeeper(Fault[Node]):
     def check(self, cluster: Cluster, node: Node, words: list[str]) -> None:
         having = [each.name for each in cluster.of_kind("zookeeper")]
         if node.name not in having:
@@ -209,7 +215,7 @@ class Corrupt(OfZooKeeper):
         cluster.wait_serving([(node, "zookeeper")])
 
 
-class Reshuffle(Fault):
+class Reshuffle(Fault[Node]):
     """
     Has the router's ECMP hash packets otherwise: other fields of theirs and, if its kernel has one, another seed.
     Healed, it hashes addresses, ports and protocol, with the kernel's seed.
@@ -232,7 +238,7 @@ class Reshuffle(Fault):
         cluster.run(node, "sh", "-ec", f"cd {MULTIPATH}; {seeded}; {chosen}")
 
 
-class Halves(Fault):
+class Halves(Fault[None]):
     """Takes two lists of nodes instead of a node."""
 
     words = ("A,B", "C,D")
@@ -244,17 +250,17 @@ class Halves(Fault):
             raise LabError(f"halves '{', '.join(sorted(both))}' is in both; allowed: lists without a common node")
         return [way for a in left for b in right for way in ((a, b), (b, a))]
 
-    def check(self, cluster: Cluster, node: Node | None, words: list[str]) -> None:
+    def check(self, cluster: Cluster, node: None, words: list[str]) -> None:
         cluster.check_ways(self.ways(cluster, words))
 
-    def start(self, cluster: Cluster, node: Node | None, words: list[str]) -> None:
+    def start(self, cluster: Cluster, node: None, words: list[str]) -> None:
         cluster.cut(table("halves", None), self.ways(cluster, words))
 
-    def heal(self, cluster: Cluster, node: Node | None) -> None:
+    def heal(self, cluster: Cluster, node: None) -> None:
         cluster.uncut(table("halves", None))
 
 
-KINDS: dict[str, Fault] = {
+KINDS: dict[str, Fault[Any]] = {
     "halves": Halves(),
     "one-way": OneWay(),
     "from-zookeeper": FromZooKeeper(),

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,7 @@ def kind_of(name: str) -> str:
 
 def address_of(name: str) -> str:
     number = int(name[len(kind_of(name)) :] or 1)
-    of_kind = {
+    of_kind: dict[str, Callable[[int], str]] = {
         "controller": topology.controller_address,
         "mux": topology.mux_address,
         "server": topology.server_address,
@@ -343,7 +343,7 @@ class LabCluster(Cluster):
 
     def _told(self, server: Node) -> bool:
         """Its first report names no connection, the second one has all of them (protocol/README.md, 11)."""
-        listed = self.agent(server)
+        listed = self.agent(server) or []
         return bool(listed) and all(one.get("version") != VERSION and "openedPerSecond" in one for one in listed)
 
     def _leads_to_all(self) -> bool:

@@ -33,11 +33,13 @@ class Liar:
         number = int(server.removeprefix("server"))
         controllers = len(cluster.of_kind("controller"))
         self.agent = FalseAgent(cluster.namespace(cluster.node(server)), number, controllers, seed)
-        service = next(one for one in self.agent.services()["services"] if one["name"] == SERVICE)
-        self.hash = lambda client: flow_hash(service, topology.VIP, client)
+        self.service = next(one for one in self.agent.services()["services"] if one["name"] == SERVICE)
         self.seen: dict[str, float] = {}  # by client, while its connection is open: since when, by the clock
         self.hashes: dict[str, int] = {}
         self.claimed = {draw.getrandbits(64) for _ in range(INVENTED)}
+
+    def hash(self, client: str) -> int:
+        return flow_hash(self.service, topology.VIP, client)
 
     def look(self) -> set[int]:
         """What it claims of the connections that there are now."""

@@ -6,7 +6,15 @@ import fcntl
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
+
+
+class Fault(TypedDict):
+    """One that is active."""
+
+    fault: str
+    node: str | None  # if it has one
+    words: list[str]
 
 
 class Record:
@@ -14,15 +22,16 @@ class Record:
         self.file = directory / "faults.json"
         directory.mkdir(parents=True, exist_ok=True)
 
-    def all(self) -> list[dict[str, Any]]:
-        """Each {"fault", "node" (null if it has none), "words"}, the oldest first."""
+    def all(self) -> list[Fault]:
+        """The oldest first."""
         try:
-            return json.loads(self.file.read_text())
+            found: list[Fault] = json.loads(self.file.read_text())
         except FileNotFoundError:
             return []
+        return found
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[dict[str, Any]]]:
+    def _changing(self) -> Iterator[list[Fault]]:
         with open(self.file.with_suffix(".lock"), "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             faults = self.all()

@@ -22,7 +22,7 @@ from lab.mux import HTTP_PORT
 
 RUN = Path("/run/fairlead-faults")
 HOOKS = ("prerouting", "input", "forward", "output", "postrouting")
-UNITS: dict[str, dict[str, Any]] = {
+UNITS: dict[str, dict[str, dict[str, str]]] = {
     "mux": {"mux": {"unit": "fairlead-mux"}},
     "controller": {"controller": {"unit": "fairlead-controller"}, "zookeeper": {"unit": "zookeeper"}},
     "server": {"nginx": {"unit": "nginx"}, "agent": {"unit": "fairlead-agent"}},
@@ -63,7 +63,9 @@ class SshCluster(Cluster):
         hosts = described.get("hosts")
         if not isinstance(hosts, dict) or not hosts:
             raise LabError(':hosts is missing; allowed over :ssh: a map, as {"mux1" {:address "10.0.0.11"} …}')
-        self.hosts = {host: {"address": about} if isinstance(about, str) else about for host, about in hosts.items()}
+        self.hosts: dict[str, dict[str, Any]] = {
+            host: {"address": about} if isinstance(about, str) else about for host, about in hosts.items()
+        }
         self.nodes = {host: self._node(host, about) for host, about in self.hosts.items()}
         self.nodes["runner"] = Node("runner", "127.0.0.1", "runner", ())
         for key in ("service", "vip", "port"):
@@ -89,13 +91,14 @@ class SshCluster(Cluster):
             ) from None
         return Node(name, about["address"], kind, tuple(about.get("programs", UNITS[kind])))
 
-    def _program(self, node: Node, program: str) -> dict[str, Any]:
-        return self.hosts[node.name].get("programs", UNITS[node.kind])[program]
+    def _program(self, node: Node, program: str) -> dict[str, str]:
+        programs: dict[str, dict[str, str]] = self.hosts[node.name].get("programs", UNITS[node.kind])
+        return programs[program]
 
     def _about(self, node: Node, key: str, what: str) -> str:
         if key not in self.hosts[node.name]:
             raise LabError(f"host '{node.name}' has no :{key}; allowed: {what}")
-        return self.hosts[node.name][key]
+        return str(self.hosts[node.name][key])
 
     def check(self) -> None:
         """LabError unless each host can be reached and has the commands that faults need."""
@@ -183,7 +186,7 @@ class SshCluster(Cluster):
 
     def port(self, node: Node, program: str) -> tuple[str, int]:
         default = {"mux": HTTP_PORT, "controller": topology.REST_PORT, "zookeeper": topology.ZOOKEEPER_PORT}
-        return node.address, self._program(node, program).get("port", default.get(program, 0))
+        return node.address, int(self._program(node, program).get("port", default.get(program, 0)))
 
     def _answers(self, node: Node, program: str) -> bool:
         """For a server only whether its program runs: from here its VIP leads elsewhere."""
