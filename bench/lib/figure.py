@@ -5,14 +5,17 @@ Drawings of benchmarks: how a figure is saved, and papers' numbers beside ours o
 Matplotlib takes seconds to load, so it is loaded only where something is drawn.
 """
 
+import pathlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 OURS, PAPER = "here", "paper"
 MOST_COLUMNS = 4  # of panels
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#555555")
 
 
-def save(figure, path):
+def save(figure: Any, path: pathlib.Path) -> None:
     """As an SVG without a date, without spaces at the ends of lines: the same figures give the same file."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
@@ -30,7 +33,7 @@ class Series:
     """Points (x, y) of one method; x is a number, or a word where the panel has bars."""
 
     name: str
-    points: list
+    points: Sequence[tuple[Any, float]]
     whose: str = OURS
     step: bool = False  # a distribution
 
@@ -39,13 +42,13 @@ class Series:
 class Panel:
     x: str
     y: str
-    series: list
+    series: list[Series]
     title: str = ""
     log: str = ""  # "x", "y" or "xy"
     bars: bool = False
-    marks: list = field(default_factory=list)  # (y, label): a number of the paper that has no x
+    marks: list[tuple[float, str]] = field(default_factory=list)  # (y, label): a number of the paper that has no x
 
-    def to_json(self):
+    def to_json(self) -> dict[str, object]:
         return {
             "title": self.title,
             "x": self.x,
@@ -55,7 +58,7 @@ class Panel:
         }
 
 
-def draw(panels, path):
+def draw(panels: Sequence[Panel], path: pathlib.Path) -> None:
     """Ours is solid, the paper's dashed with squares, the same method in the same colour where names are equal."""
     import matplotlib as mpl
 
@@ -79,16 +82,16 @@ def draw(panels, path):
     save(plot, path)
 
 
-def colours(panel):
+def colours(panel: Panel) -> dict[str, str]:
     names = list(dict.fromkeys(series.name for series in panel.series))
     return {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(names)}
 
 
-def label(series):
+def label(series: Series) -> str:
     return f"{series.name}, {series.whose}"
 
 
-def draw_lines(axes, panel):
+def draw_lines(axes: Any, panel: Panel) -> None:
     by_name = colours(panel)
     for series in panel.series:
         style = {"color": by_name[series.name], "label": label(series), "linewidth": 1.1, "markersize": 3.5}
@@ -112,14 +115,14 @@ def draw_lines(axes, panel):
         axes.set_ylim(0, 1.05 * max(highest, default=1) or 1)
 
 
-def draw_bars(axes, panel):
+def draw_bars(axes: Any, panel: Panel) -> None:
     words = list(dict.fromkeys(x for series in panel.series for x, _ in series.points))
     if all(word.isdigit() for word in words):
         words.sort(key=int)
     by_name, width = colours(panel), 0.8 / max(1, len(panel.series))
     for at, series in enumerate(panel.series):
         places = [words.index(x) + width * (at - (len(panel.series) - 1) / 2) for x, _ in series.points]
-        style = {"color": by_name[series.name], "label": label(series)}
+        style: dict[str, Any] = {"color": by_name[series.name], "label": label(series)}
         if series.whose == PAPER:
             style |= {"hatch": "///", "fill": False, "edgecolor": by_name[series.name]}
         drawn = axes.bar(places, [y for _, y in series.points], width * 0.92, **style)
