@@ -19,7 +19,7 @@ _claims: list[socket.socket] = []
 
 def free_port() -> int:
     low, high = map(int, EPHEMERAL.read_text().split())
-    ports = [*range(LOWEST, low), *range(high + 1, 65536)]
+    ports: list[int] = [*range(LOWEST, low), *range(high + 1, 65536)]
     for _ in range(TRIES if ports else 0):
         port = random.choice(ports)
         if _claim(port):

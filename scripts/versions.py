@@ -54,7 +54,8 @@ def maven_items(version: str) -> list[Any]:
 
     def deeper() -> None:
         nonlocal now
-        now.append(lower := [])
+        lower: list[Any] = []
+        now.append(lower)
         lists.append(lower)
         now = lower
 
@@ -111,7 +112,7 @@ def maven_compare(one: Any, other: Any) -> int:
         return 0
     if isinstance(one, str):
         one, other = ((WORDS.index(word), "") if word in WORDS else (len(WORDS), word) for word in (one, other))
-    return (one > other) - (one < other)
+    return int(one > other) - int(one < other)
 
 
 def maven(version: str) -> Any:
