@@ -44,8 +44,9 @@ def config(directory: Path, name: str) -> str:
 
 def command(directory: Path, mptcp: bool = False) -> list[str]:
     """Runs nginx in the foreground with the `nginx.conf` in `directory`; nginx itself cannot ask for MPTCP."""
+    by_mptcp = ["mptcpize", "run"] if mptcp else []
     return [
-        *(["mptcpize", "run"] if mptcp else []),
+        *by_mptcp,
         "nginx",
         "-e",
         "stderr",

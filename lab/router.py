@@ -29,10 +29,11 @@ class Router(Node):
         for family in ("ipv4", "ipv6"):
             self.namespace.sysctl(**{f"{family}__fib_multipath_hash_fields": HASHED_FIELDS})
             self.namespace.sysctl(**{f"{family}__fib_multipath_hash_policy": HASH_POLICY})
+        addresses = [f"addr add {address} dev {BRIDGE}" for address in self.interface_addresses]
         self.namespace.ip(
             f"link add {BRIDGE} address {MAC} mtu {topology.RACK_MTU} type bridge "
             "stp_state 0 forward_delay 0 mcast_snooping 0",
-            *(f"addr add {address} dev {BRIDGE}" for address in self.interface_addresses),
+            *addresses,
             f"link set {BRIDGE} up",
             f"route add blackhole {topology.FLOOD_SOURCES}",
         )

@@ -114,11 +114,9 @@ class XdpServer(Server):
         # The route to another server of a list comes from the kernel's tables, also from one family to the other.
         self.namespace.sysctl(ipv4__conf__eth0__forwarding=1, ipv4__conf__eth0__accept_local=1)
         self.namespace.sysctl(ipv6__conf__all__forwarding=1, ipv6__conf__eth0__forwarding=1)
-        self.namespace.ip(
-            # nginx cannot bind to an IPv6 address before its duplicate address detection ends, on lo as well.
-            *(f"addr add {vip} dev lo{' nodad' if ':' in vip else ''}" for vip in VIPS),
-            *(f"route add {gateway}" for gateway in router.gateways()),
-        )
+        # nginx cannot bind to an IPv6 address before its duplicate address detection ends, on lo as well.
+        vips = [f"addr add {vip} dev lo{' nodad' if ':' in vip else ''}" for vip in VIPS]
+        self.namespace.ip(*vips, *[f"route add {gateway}" for gateway in router.gateways()])
         directory = self.directory / "nginx"
         directory.mkdir(exist_ok=True)
         (directory / "nginx.conf").write_text(nginx.config(directory, self.name))

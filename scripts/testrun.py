@@ -43,19 +43,15 @@ LONG = "--long"
 BESIDE, FROM = ("fuzz", "protocol", "p4"), "jepsen"
 IDLE = ("chrt", "--idle", "0")  # prefix of their commands: they run when nothing else would
 # Tests of the lab that bring up labs of their own or take long, the longest first.
-OWN_LABS = (
-    *("idle", "drain", "hold", "dead", "othello", "candidates", "mixed", "ensemble", "agent", "claims", "mptcp"),
-    *("demo", "health", "probe", "controller", "srv6", "ipip", "vlan", "rack6", "undelete"),
-)
-OWN_LONG_LABS = ("versions", "partition")  # the same; all of their tests are marked `long`
+OWN_LABS = "idle drain hold dead othello candidates mixed ensemble agent claims mptcp demo health probe".split()
+OWN_LABS += "controller srv6 ipip vlan rack6 undelete".split()
+OWN_LONG_LABS = ["versions", "partition"]  # the same; all of their tests are marked `long`
 # Runs of the harness, each on a lab of its own.
 JEPSEN_SCHEDULES = ("brief", "holds", "arrays")
 JEPSEN_LONG_SCHEDULES = ("short", "agents", "hunt", "maat", "p4", "health")
 JEPSEN_SWITCHES = ("chaining-off", "hello-off", "hold-off", "fencing-off")
-JEPSEN_LONG_SWITCHES = (
-    *("clock-check-off", "generation-check-off", "half-delta", "early-ack"),
-    *("second-off", "rule-off", "filter-off", "filter-random"),
-)
+JEPSEN_LONG_SWITCHES = ("clock-check-off", "generation-check-off", "half-delta", "early-ack", "second-off", "rule-off")
+JEPSEN_LONG_SWITCHES += ("filter-off", "filter-random")
 # Prefix of a command: gives it interfaces and a /run (which has the names of namespaces) of its own.
 APART = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"', "sh")
 
@@ -182,12 +178,9 @@ def run_meson(part: Part, folder: Path = SANITIZED, *options: str) -> None:
         return
     for stale in (folder / "meson-logs").glob(f"{part.name}.*"):
         stale.unlink()
-    code = part.run(
-        *("meson", "test", "-C", folder, "--suite", part.name, "--logbase", part.name),
-        *("--print-errorlogs", "--num-processes", "4"),  # the longest mostly wait
-        *(() if long_too() else ("--no-suite", "long")),
-        *("--timeout-multiplier", "20" if part.prefix else "4"),
-    )
+    test = ["meson", "test", "-C", folder, "--suite", part.name, "--logbase", part.name, "--print-errorlogs"]
+    test += ["--num-processes", "4", "--timeout-multiplier", "20" if part.prefix else "4"]  # the longest mostly wait
+    code = part.run(*test, *([] if long_too() else ["--no-suite", "long"]))
     if not (folder / "meson-logs" / f"{part.name}.json").exists():
         part.counts.fail("does not compile" if code else f"meson has no test of the suite '{part.name}'")
         return
@@ -237,10 +230,8 @@ def run_emulated(part: Part, folder: Path, name: str, *options: str) -> None:
     results = f"{name}-qemu-x86_64" if options else name  # meson adds the wrapper's name
     for stale in (folder / "meson-logs").glob(f"{results}.*"):
         stale.unlink()
-    code = part.run(
-        *("meson", "test", "-C", folder, "--suite", "emulated", "--logbase", name, "--print-errorlogs"),
-        *("--timeout-multiplier", "10", *options),
-    )
+    test = ["meson", "test", "-C", folder, "--suite", "emulated", "--logbase", name, "--print-errorlogs"]
+    code = part.run(*test, "--timeout-multiplier", "10", *options)
     if not (folder / "meson-logs" / f"{results}.json").exists():
         part.counts.fail(f"the tests for {name} do not compile")
         return
@@ -324,7 +315,7 @@ def run_lab(part: Part) -> None:
         archive(choose(kernel))  # includes the kernel's package, which the runs cannot download
     tests = sorted((ROOT / "lab" / "tests").glob("test_*.py"))
     shared = [path for path in tests if path.stem.removeprefix("test_") not in OWN_LABS + OWN_LONG_LABS]
-    nouns = OWN_LABS + (OWN_LONG_LABS if long_too() else ())
+    nouns = OWN_LABS + (OWN_LONG_LABS if long_too() else [])
     own = {noun: [ROOT / "lab" / "tests" / f"test_{noun}.py"] for noun in nouns}
     small = [ROOT / "bench" / "tests", ROOT / "distribution" / "tests"]
     runs = {"shared": shared, "console": [CONSOLE], "bench": small, **own}  # the longest first

@@ -37,31 +37,13 @@ def forwarder(args, name, device, folder):
     if name.startswith("mux"):
         backends = [f"10.1.{1 + n // 200}.{1 + n % 200}" for n in range(args.backends)]
         still_mux = args.build / "mux/tests/still_mux"
-        return [
-            "taskset",
-            "-c",
-            args.cores[1],
-            still_mux,
-            *(("--tag-key", folder / "key") if name == TAGGED else ()),
-            "--via",
-            "0",
-            "--port",
-            device,
-            "10.99.0.1",
-            "80",
-            "65536",
-            *backends,
-        ]
+        key = ["--tag-key", folder / "key"] if name == TAGGED else []
+        command = ["taskset", "-c", args.cores[1], still_mux, *key, "--via", "0", "--port", device]
+        return [*command, "10.99.0.1", "80", "65536", *backends]
     command = ["dpdk-testpmd", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf", "--iova-mode=va"]
     command += ["--lcores", f"0@{args.cores[0]},1@{args.cores[1]}", "--log-level=error", "--vdev", device, "--", "-i"]
-    return [
-        *command,
-        "--forward-mode=macswap",
-        "--nb-cores=1",
-        "--port-topology=loop",
-        "--total-num-mbufs=32767",
-        "--auto-start",
-    ]
+    command += ["--forward-mode=macswap", "--nb-cores=1", "--port-topology=loop", "--total-num-mbufs=32767"]
+    return [*command, "--auto-start"]
 
 
 def measure(args, name, rate, longer=1):

@@ -19,10 +19,8 @@ SOURCES = ROOT / "bench/mux/rules"
 LAYOUT = ROOT / "p4/layout.h"
 REGISTERS = ROOT / "p4/registers.p4"
 RINGS = "1000:65536,1024:65536,1000:262144,2000:262144,5000:524288,10000:65536,10000:1048576"
-STATES = (
-    *("fresh", "one added", "one removed", "10 % added", "10 % removed", "10 % weighed"),
-    *("after small changes", "defragmented"),
-)
+CHANGES = ("one added", "one removed", "10 % added", "10 % removed", "10 % weighed")
+STATES = ("fresh", *CHANGES, "after small changes", "defragmented")
 WORD = 64  # bits of a register, and of an action: owner, and where its list of former owners is
 # The chip of Bosshart et al., "Forwarding Metamorphosis", SIGCOMM '13: blocks of a stage, and what one holds.
 CHIP = {"stages": 32, "sramBlocks": 106, "sramBits": 1024 * 112, "tcamBlocks": 16, "tcamEntries": 2048, "tcamBits": 40}
@@ -92,12 +90,7 @@ def show_rules(result):
     for size, states in result["rings"].items():
         servers, buckets = map(int, size.split(":"))
         print(f"\n{servers:,} servers, {buckets:,} buckets\n")
-        print(
-            form.format(
-                *("", "ranges", "shortest", "ranges", "each", "tcam"),
-                *("rows", "ranges", "each", "tcam"),
-            )
-        )
+        print(form.format("", *"ranges shortest ranges each tcam rows ranges each tcam".split()))
         for state in STATES:
             rules = states[state]["rules"]
             names = ("ranges", "disjoint", "shortest")

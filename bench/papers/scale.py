@@ -132,6 +132,7 @@ def write_docs(result, path):
     for need in result["needs"]:
         per.setdefault(need["part"], need)
     firsts = "; ".join(f"{part}: {need['resource']} ({need['utilization']:.1%})" for part, need in per.items())
+    rates = [fill(f"{name}: {words}.", "- ") for name, words in RATES.items()]
     text = [
         "# Internet scale, on paper",
         "",
@@ -145,7 +146,7 @@ def write_docs(result, path):
             f"{shape['changes']:g} times a minute, {result['changesASecond']:.3g} times a second in all."
         ),
         "",
-        *(fill(f"{name}: {words}.", "- ") for name, words in RATES.items()),
+        *rates,
         "",
         fill(f"**{verdict(result)}** Of each part, what saturates first: {firsts}."),
         "",

@@ -52,9 +52,10 @@ class Step:
         return "" if path.exists() else f"{path.relative_to(ROOT)} is not there"
 
 
-SERVERS_QUICK = [
-    *("--servers", "4", "--part", "0.1", "--seeds", "1", "--warm", "2", "--seconds", "10", "--late-ms", "60000"),
-]
+SERVERS_QUICK = "--servers 4 --part 0.1 --seeds 1 --warm 2 --seconds 10 --late-ms 60000".split()
+MODEL_QUICK = "--seeds 1 --servers 200 --warm 20000 --queries 100000 --loads 0.5,0.7,0.9 --tolerance 0.05".split()
+UPDATES_QUICK = "--buckets 4096 --backends 16 --connections 2000 --rate 500 --changes 2 --rounds 1 --window 6".split()
+UPDATES_QUICK += "--age 1 --spacing 1 --seconds 0.5 --lead 2 --updates 2".split()
 SCHEMES = ["--rows", "64 K buckets;othello, one;maat;stateful, 1 M flows"]
 FLOW_TABLES_QUICK = ["--quick"]
 
@@ -95,30 +96,13 @@ STEPS = {
             (30, 900),
             program="mux/othello_lookup",
         ),
-        Step(
-            "updates",
-            [
-                *("--buckets", "4096", "--backends", "16", "--connections", "2000", "--rate", "500", "--changes", "2"),
-                *("--rounds", "1", "--window", "6", "--age", "1", "--spacing", "1", "--seconds", "0.5", "--lead", "2"),
-                *("--updates", "2"),
-            ],
-            [],
-            (200, 400),
-        ),
+        Step("updates", UPDATES_QUICK, [], (200, 400)),
         Step("p4_load", ["--flows", "65536", "--buckets", "4096"], [], (30, 300)),
         Step("maat", ["--most", "16000", "--runs", "3"], [], (40, 300)),
         Step("maat_servers", SERVERS_QUICK, [], (120, 700), lab=True),
         Step("hunt", ["--seeds", "1", "--warm", "4000", "--queries", "20000"], [], (60, 600)),
         Step("hunt_candidates", ["--small", "--draws", "3"], [], (20, 300)),
-        Step(
-            "hunt_model",
-            [
-                *("--seeds", "1", "--servers", "200", "--warm", "20000", "--queries", "100000"),
-                *("--loads", "0.5,0.7,0.9", "--tolerance", "0.05"),
-            ],
-            [],
-            (30, 300),
-        ),
+        Step("hunt_model", MODEL_QUICK, [], (30, 300)),
         Step("hunt_servers", SERVERS_QUICK, [], (120, 900), lab=True),
         Step("flow_tables", FLOW_TABLES_QUICK, [], (120, 900)),
     )

@@ -14,53 +14,39 @@ BUILD = ROOT / "build" / "lab"
 SERVER_BPF = BUILD / "bench" / "server" / "server_bpf"
 RUN = ROOT / "bench" / "run"
 PATIENCE = 300  # seconds
-FEW = ["--buckets", "4096", "--backends"]
-SERVERS = [
-    *("--servers", "2", "--part", "0.1", "--seeds", "1", "--warm", "1", "--seconds", "5", "--late-ms", "60000"),
-]
+HERE = ["--build", BUILD]  # what is built
+FEW = "--buckets 4096 --backends"
+SERVERS = "--servers 2 --part 0.1 --seeds 1 --warm 1 --seconds 5 --late-ms 60000".split()
+UPDATES = f"{FEW} 16 --connections 2000 --rate 500 --changes 2 --rounds 1 --window 6 --age 1 --spacing 1".split()
 SCRIPTS = {
-    "size": ["--build", BUILD, *FEW, "50", "--readers", "2", "--repetitions", "1", "--small", "1"],
-    "agents": ["--agents", "20", "--services", "2", "--buckets", "4096", "--seconds", "12", "--settle", "2"],
-    "hostile": ["--agents", "30", "--seconds", "4"],
-    "services": ["--build", BUILD, *FEW, "3", "--services", "3"],
+    "size": [*HERE, *f"{FEW} 50 --readers 2 --repetitions 1 --small 1".split()],
+    "agents": "--agents 20 --services 2 --buckets 4096 --seconds 12 --settle 2".split(),
+    "hostile": "--agents 30 --seconds 4".split(),
+    "services": [*HERE, *f"{FEW} 3 --services 3".split()],
     "fairleadctl": ["--runs", "1"],
-    "holds": ["--buckets", "4096", "--servers", "16"],
-    "hunt": ["--seeds", "1", "--warm", "200", "--queries", "2000", "--loads", "0.5,0.87"],
-    "hunt_candidates": ["--small", "--draws", "1"],
-    "hunt_model": [
-        *("--seeds", "1", "--servers", "200", "--warm", "20000", "--queries", "100000", "--loads", "0.5,0.7"),
-        *("--tolerance", "0.02"),
-    ],
+    "holds": "--buckets 4096 --servers 16".split(),
+    "hunt": "--seeds 1 --warm 200 --queries 2000 --loads 0.5,0.87".split(),
+    "hunt_candidates": "--small --draws 1".split(),
+    "hunt_model": "--seeds 1 --servers 200 --warm 20000 --queries 100000 --loads 0.5,0.7 --tolerance 0.02".split(),
     "hunt_servers": SERVERS,
     "scale": [],
     "maat_servers": SERVERS,
-    "othello_map": ["--most", "8192", "--tests", "1"],
-    "maat": ["--most", "1000", "--runs", "1"],
-    "p4_load": ["--build", BUILD, "--flows", "2048", "--buckets", "1024"],
-    "p4_rules": ["--rings", "20:256", "--changes", "3"],
-    "arrays": ["--build", BUILD, "--connections", "20000", "--buckets", "4096", "--repetitions", "1"],
-    "updates": [
-        *("--build", BUILD, *FEW, "16", "--connections", "2000", "--rate", "500", "--changes", "2", "--rounds", "1"),
-        *("--window", "6", "--age", "1", "--spacing", "1", "--seconds", "0.2", "--lead", "2", "--updates", "1"),
-    ],
-    "control_plane": [*FEW, "4", "--repetitions", "2"],
-    "probe": ["--build", BUILD, "--backends", "20", "--interval", "500", "--seconds", "2", "--kinds", "tcp,http,udp"],
-    "affinity": ["--connections", "20", "--removed", "1", "--flood", "20"],
-    "churn": ["--every", "2", "--servers", "2", "--connections", "10", "--rate", "10"],
-    "visits": [
-        *("--servers", "2", "--every", "2", "--lives", "2", "--window", "4", "--seconds", "4", "--connections", "10"),
-        *("--buckets", "4096"),
-    ],
-    "downloads": [
-        *("--every", "2", "--servers", "2", "--muxes", "2", "--loops", "4", "--bytes", "50000"),
-    ],
-    "mux_sizes": ["--build", BUILD, "--sizes", "64,1500", "--rounds", "1", "--seconds", "0.2", "--warm-up", "0.1"],
-    "flow_tables": [
-        *("--build", BUILD, "--slots-bits", "12", "--sizes", "10", "--rounds", "1", "--slice-ms", "10"),
-        *("--loads", "65,80,95,120"),
-    ],
-    "server_rounds": [SERVER_BPF, SERVER_BPF, "--rounds", "1", "--runs", "1", "--packets", "200", "--row", "stale"],
-    "agent": ["--build", BUILD, "--connections", "1000", "--held", "100", "--seconds", "1", "--readings", "5"],
+    "othello_map": "--most 8192 --tests 1".split(),
+    "maat": "--most 1000 --runs 1".split(),
+    "p4_load": [*HERE, *"--flows 2048 --buckets 1024".split()],
+    "p4_rules": "--rings 20:256 --changes 3".split(),
+    "arrays": [*HERE, *"--connections 20000 --buckets 4096 --repetitions 1".split()],
+    "updates": [*HERE, *UPDATES, *"--seconds 0.2 --lead 2 --updates 1".split()],
+    "control_plane": f"{FEW} 4 --repetitions 2".split(),
+    "probe": [*HERE, *"--backends 20 --interval 500 --seconds 2 --kinds tcp,http,udp".split()],
+    "affinity": "--connections 20 --removed 1 --flood 20".split(),
+    "churn": "--every 2 --servers 2 --connections 10 --rate 10".split(),
+    "visits": "--servers 2 --every 2 --lives 2 --window 4 --seconds 4 --connections 10 --buckets 4096".split(),
+    "downloads": "--every 2 --servers 2 --muxes 2 --loops 4 --bytes 50000".split(),
+    "mux_sizes": [*HERE, *"--sizes 64,1500 --rounds 1 --seconds 0.2 --warm-up 0.1".split()],
+    "flow_tables": [*HERE, *"--slots-bits 12 --sizes 10 --rounds 1 --slice-ms 10 --loads 65,80,95,120".split()],
+    "server_rounds": [SERVER_BPF, SERVER_BPF, *"--rounds 1 --runs 1 --packets 200 --row stale".split()],
+    "agent": [*HERE, *"--connections 1000 --held 100 --seconds 1 --readings 5".split()],
 }
 
 

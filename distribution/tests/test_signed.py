@@ -48,12 +48,17 @@ class Apt:
             (folder / name).mkdir(parents=True)
         (folder / "status").touch()
         (folder / "sources.list").write_text(f"deb [signed-by={key}] file:{repository} ./\n")
-        self.options = [
-            *("-o", f"Dir::Etc::SourceList={folder}/sources.list", "-o", "Dir::Etc::SourceParts=-"),
-            *("-o", f"Dir::Etc::TrustedParts={folder}/empty", "-o", "Dir::Etc::Trusted=/dev/null"),
-            *("-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::State::Status={folder}/status"),
-            *("-o", f"Dir::Cache={folder}/cache", "-o", "APT::Sandbox::User=root"),
-        ]
+        settings = {
+            "Dir::Etc::SourceList": f"{folder}/sources.list",
+            "Dir::Etc::SourceParts": "-",
+            "Dir::Etc::TrustedParts": f"{folder}/empty",
+            "Dir::Etc::Trusted": "/dev/null",
+            "Dir::State::Lists": f"{folder}/lists",
+            "Dir::State::Status": f"{folder}/status",
+            "Dir::Cache": f"{folder}/cache",
+            "APT::Sandbox::User": "root",
+        }
+        self.options = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
     def update(self) -> subprocess.CompletedProcess[str]:
         return run("apt-get", *self.options, "-o", "APT::Update::Error-Mode=any", "update")

@@ -34,9 +34,8 @@ def ipip_lab(built: None) -> Iterator[Lab]:
         service = str(lab.service()["id"])
         for server in lab.servers.values():
             server.run(*server.attachment(), "--ipip-service", service)
-        lab.change(
-            *({"op": "add", "id": n, "address": s.address, "weight": 100} for n, s in sorted(lab.servers.items()))
-        )
+        servers = sorted(lab.servers.items())
+        lab.change(*[{"op": "add", "id": n, "address": s.address, "weight": 100} for n, s in servers])
         lab.wait_applied()
         lab.wait_announced()
         yield lab

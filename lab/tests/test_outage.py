@@ -114,9 +114,8 @@ def change(lab: Lab, current: Mux, changes: tuple[dict, ...]) -> float:
         server = lab.start_server(added)
         lab.wait_server(server)
     began = time.monotonic()
-    plan = lab.change(
-        *(each | ({"address": lab.servers[each["id"]].address} if each["op"] == "add" else {}) for each in changes)
-    )
+    addresses = {number: server.address for number, server in lab.servers.items()}
+    plan = lab.change(*[each | {"address": addresses[each["id"]]} if each["op"] == "add" else each for each in changes])
     until("the current mux has it", lambda: current.generation(SERVICE) >= plan["generation"], WINDOW)
     assert plan["movedBuckets"] > 0
     return began

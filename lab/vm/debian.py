@@ -24,10 +24,8 @@ from lab.vm.machine import Machine
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SUITE = re.compile(r"bookworm(-updates|-security)?")
 # What Debian's installer leaves, as far as it matters here, and a kernel.
-INCLUDED = (
-    *("systemd", "systemd-sysv", "udev", "dbus", "linux-image-amd64", "initramfs-tools", "kmod", "procps", "netbase"),
-    *("iproute2", "ifupdown", "iputils-ping", "ca-certificates", "curl", "openssl", "openssh-server"),
-)
+INCLUDED = "systemd systemd-sysv udev dbus linux-image-amd64 initramfs-tools kmod procps netbase".split()
+INCLUDED += "iproute2 ifupdown iputils-ping ca-certificates curl openssl openssh-server".split()
 # The initial memory disk only has to find the disk.
 INITRAMFS = {
     "etc/initramfs-tools/conf.d/machine": "MODULES=list\nCOMPRESS=lz4\n",
@@ -142,11 +140,9 @@ def _bootstrap(folder: Path, agent: Path, packages: list[Path], debian: list[str
         f"mkdir -p $1/{Path(name).parent} && printf '{text.encode('unicode_escape').decode()}' >>$1/{name};"
         for name, text in INITRAMFS.items()
     )
-    run(
-        *("env", f"TMPDIR={folder}", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase"),
-        *("--skip=cleanup/apt/lists", f"--include={','.join(INCLUDED)}", f"--essential-hook={hook}"),
-        *("bookworm", root, folder / "sources.list"),
-    )
+    command = ["env", f"TMPDIR={folder}", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase"]
+    command += ["--skip=cleanup/apt/lists", f"--include={','.join(INCLUDED)}", f"--essential-hook={hook}"]
+    run(*command, "bookworm", root, folder / "sources.list")
     with _inside(root, packages) as names:
         wanted = _within(root, *APT, "--simulate", "install", *names, *debian)
         own = {Path(name).name.partition("_")[0] for name in names}
@@ -206,11 +202,9 @@ def repository(on: Disk, packages: list[Path], debian: list[str]) -> Path:
 def _collect(folder: Path, on: Disk, packages: list[Path], debian: list[str]) -> None:
     state, pool = on.folder / "state", folder / "pool"
     (pool / "partial").mkdir(parents=True)
-    run(
-        *(*APT, "-o", f"Dir={state}", "-o", f"Dir::State::status={state}/var/lib/dpkg/status"),
-        *("-o", f"Dir::Cache::archives={pool}", "-o", "APT::Sandbox::User=root", "--yes", "--download-only"),
-        *("install", *debian),
-    )
+    apt = [*APT, "-o", f"Dir={state}", "-o", f"Dir::State::status={state}/var/lib/dpkg/status"]
+    apt += ["-o", f"Dir::Cache::archives={pool}", "-o", "APT::Sandbox::User=root", "--yes", "--download-only"]
+    run(*apt, "install", *debian)
     (pool / "partial").rmdir()
     (pool / "lock").unlink(missing_ok=True)
     for path in packages:

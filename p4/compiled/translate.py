@@ -301,10 +301,8 @@ class Translation:
         for number in waits:
             constant = {name: known[number][name] for name in sorted(live[number] & known[number].keys())}
             found += [f"\tcase {number}:", *(f"\t\t{name} = state->{name};" for name in kept[number])]
-            found += [
-                *(f"\t\t{name} = {value};" for name, value in constant.items() if value),
-                f"\t\tgoto from_{number};",
-            ]
+            found += [f"\t\t{name} = {value};" for name, value in constant.items() if value]
+            found += [f"\t\tgoto from_{number};"]
         found += ["\t}", *self.body(flow, rest, {}, waits), "}", "", '#include "run_loop.h"', ""]
         return found
 
@@ -344,13 +342,11 @@ class Translation:
     def lists(self) -> list[str]:
         spec = self.spec
         lists = (("tables", spec.tables), ("actions", spec.actions))
-        return [
-            "const struct run_register run_registers[] = {",
-            *(f'\t{{"{name}", {entries}}},' for name, entries in spec.registers.items()),
-            "\t{NULL, 0},",
-            "};",
-            *(f"const char *const run_{kind}[] = {{{''.join(map(quoted, names))}NULL}};" for kind, names in lists),
-        ]
+        found = ["const struct run_register run_registers[] = {"]
+        found += [f'\t{{"{name}", {entries}}},' for name, entries in spec.registers.items()]
+        found += ["\t{NULL, 0},", "};"]
+        found += [f"const char *const run_{kind}[] = {{{''.join(map(quoted, names))}NULL}};" for kind, names in lists]
+        return found
 
 
 def quoted(name: str) -> str:

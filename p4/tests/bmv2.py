@@ -84,13 +84,9 @@ class Switch:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         packets = f"ipc://{folder}/packets"
-        self.process = subprocess.Popen(
-            (
-                *("simple_switch", "--packet-in", packets, "--thrift-port", str(port)),
-                *("--notifications-addr", f"ipc://{folder}/notifications", str(program)),
-            ),
-            stdout=subprocess.DEVNULL,
-        )
+        command = ["simple_switch", "--packet-in", packets, "--thrift-port", str(port)]
+        command += ["--notifications-addr", f"ipc://{folder}/notifications", str(program)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         try:
             self.client = self.connect(port)
             self.packets = Packets(packets)

@@ -157,10 +157,8 @@ class Live:
 
     def replay_random(self) -> str:
         options = self.options
-        self.made(
-            *(options.random, options.folder / "mux.spec", "--cases", self.random),
-            *("--packets", options.packets, "--seed", options.seed),
-        )
+        size = ("--packets", options.packets, "--seed", options.seed)
+        self.made(options.random, options.folder / "mux.spec", "--cases", self.random, *size)
         with self.switch() as switch:
             return Replay(switch).run(self.random)
 

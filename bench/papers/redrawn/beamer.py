@@ -59,12 +59,13 @@ def figure13(results, stated):
     gigabits = {label: [(row["bytes"], row[mode]["gigabits"]) for row in sizes] for mode, label in names.items()}
     wire = stated["line rate, 64 bytes"] * (SMALLEST + WIRE)
     first = sizes[0]["bytes"]
+    ours = [Series(label, points) for label, points in rates.items()]
     panels = [
         Panel(
             "bytes of a frame",
             "Mpps of one core",
             [
-                *(Series(label, points) for label, points in rates.items()),
+                *ours,
                 Series("mux", [(first, stated["mux"])], PAPER),
                 Series("Maglev by its own paper", [(first, stated["Maglev by its own paper"])], PAPER),
                 Series("10 Gb/s, full", [(row["bytes"], wire / (row["bytes"] + WIRE)) for row in sizes], PAPER),
@@ -79,17 +80,14 @@ def figure13(results, stated):
     return panels, [
         Row("mux, one core", stated["mux"], sizes[0]["mux"]["cpu"] / 1e6, "Mpps", "above"),
         Row("mux over Stateful, in process, a million flows", band, in_process, "ratio", "between"),
-        *(
-            Row(
-                f"mux over Stateful, through ports, 4,096 flows, {row['bytes']} bytes",
-                band,
-                row["ratios"]["stateful"]["median"],
-                "ratio",
-                "between",
-            )
-            for row in (sizes[0], sizes[-1])
-        ),
+        through_ports(band, sizes[0]),
+        through_ports(band, sizes[-1]),
     ]
+
+
+def through_ports(band, row):
+    what = f"mux over Stateful, through ports, 4,096 flows, {row['bytes']} bytes"
+    return Row(what, band, row["ratios"]["stateful"]["median"], "ratio", "between")
 
 
 def figure14(results, stated):
@@ -131,11 +129,8 @@ def figure15(results, stated):
     panel = Panel(
         "active flows",
         "Mpps of one core",
-        [
-            *(Series(name, points) for name, points in lines.items()),
-            Series("Beamer", theirs, PAPER),
-            Series("Stateful", stateful, PAPER),
-        ],
+        [Series(name, points) for name, points in lines.items()]
+        + [Series("Beamer", theirs, PAPER), Series("Stateful", stateful, PAPER)],
         log="x",
     )
     first, last = lines["Stateful"][0], lines["Stateful"][-1]

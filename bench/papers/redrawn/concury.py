@@ -192,6 +192,11 @@ DIP_V = (
 )
 QUICK = "Lookups are in bursts of 32 with prefetch; the paper's hash is included there and not here"
 
+
+def lookup(number, title, drawn, why):
+    return Figure("concury", number, title, REDRAWN, ("othello_lookup",), drawn, f"{why}. {DIP_V}.")
+
+
 FIGURES = (
     Figure(
         "concury",
@@ -237,54 +242,14 @@ FIGURES = (
         reason="It is a drawing of a data structure and has no measurement.",
         stands_in="docs/othello.md",
     ),
-    *(
-        Figure(
-            "concury",
-            n,
-            f"memory, small network, {kind}",
-            REDRAWN,
-            ("othello_lookup",),
-            memory(True),
-            f"{MEMORY}. {DIP_V}.",
-        )
-        for n, kind in (("10", "DIP-E"), ("11", "DIP-V"))
-    ),
-    *(
-        Figure(
-            "concury",
-            n,
-            f"memory, large network, {kind}",
-            REDRAWN,
-            ("othello_lookup",),
-            memory(False),
-            f"{MEMORY}. {DIP_V}.",
-        )
-        for n, kind in (("12", "DIP-E"), ("13", "DIP-V"))
-    ),
-    *(
-        Figure(
-            "concury",
-            n,
-            f"lookups, small network, {kind}",
-            REDRAWN,
-            ("othello_lookup",),
-            throughput(True),
-            f"{QUICK}. {DIP_V}.",
-        )
-        for n, kind in (("14", "DIP-E"), ("15", "DIP-V"))
-    ),
-    *(
-        Figure(
-            "concury",
-            n,
-            f"lookups, large network, {kind}",
-            REDRAWN,
-            ("othello_lookup",),
-            throughput(False),
-            f"{QUICK}. {DIP_V}.",
-        )
-        for n, kind in (("16", "DIP-E"), ("17", "DIP-V"))
-    ),
+    lookup("10", "memory, small network, DIP-E", memory(True), MEMORY),
+    lookup("11", "memory, small network, DIP-V", memory(True), MEMORY),
+    lookup("12", "memory, large network, DIP-E", memory(False), MEMORY),
+    lookup("13", "memory, large network, DIP-V", memory(False), MEMORY),
+    lookup("14", "lookups, small network, DIP-E", throughput(True), QUICK),
+    lookup("15", "lookups, small network, DIP-V", throughput(True), QUICK),
+    lookup("16", "lookups, large network, DIP-E", throughput(False), QUICK),
+    lookup("17", "lookups, large network, DIP-V", throughput(False), QUICK),
     Figure(
         "concury",
         "18",

@@ -82,11 +82,13 @@ def new_mux(zookeeper: ZooKeeperProcess, switch: Switch, undo: contextlib.ExitSt
         machine = switch.machine(number, is_only6)
         proxy = CuttingProxy(zookeeper.port, HERE)
         undo.callback(proxy.close)
+        waits = ("--behind-seconds", str(BEHIND_S), "--withdraw-wait", "0")
         mux = WholeMux(
             machine,
             proxy.address,
             tmp_path / f"mux{number}.log",
-            *("--behind-seconds", str(BEHIND_S), "--withdraw-wait", "0", *arguments),
+            *waits,
+            *arguments,
             name=f"mux{number}",
             http=f"{machine.address}:9108",
         )

@@ -52,11 +52,10 @@ def test_a_mux_runs_by_the_unit_s_capabilities_alone(port: str, count: int, serv
     assert len(found[1].split()) == 4
     capabilities = ",".join(f"+{word.removeprefix('CAP_').lower()}" for word in found[1].split()[:count])
     mux = new_mux(port=port)
-    mux.command = [
-        *("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--no-new-privs"),
-        *("--inh-caps", f"-all,{capabilities}", "--ambient-caps", f"-all,{capabilities}"),
-        *("--bounding-set", f"-all,{capabilities}", *mux.command),
-    ]
+    only = f"-all,{capabilities}"
+    setpriv = "setpriv --reuid nobody --regid nogroup --clear-groups --no-new-privs".split()
+    setpriv += ["--inh-caps", only, "--ambient-caps", only, "--bounding-set", only]
+    mux.command = [*setpriv, *mux.command]
     mux.start()
     status = Path(f"/proc/{mux.process.pid}/status").read_text()
     assert re.search(r"^Uid:\s+65534", status, re.MULTILINE), status

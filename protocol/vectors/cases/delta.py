@@ -113,7 +113,9 @@ def story() -> list[tuple[str, dict]]:
             [
                 backend(1, removed=True),
                 backend(2, "10.1.7.7", True),
-                *(backend(n, removed=True) for n in (3, 4, 5)),
+                backend(3, removed=True),
+                backend(4, removed=True),
+                backend(5, removed=True),
                 backend(6, "2001:db8::6", True),
                 backend(65535, removed=True),
             ],
@@ -144,7 +146,9 @@ def story() -> list[tuple[str, dict]]:
             [backend(10), *(backend(n) for n in range(11, 18))],
             [],
         ),
-        *((f"histories grow to the most entries: {n - 8}", [], [run(30, 1, n), run(32, 2, n)]) for n in range(11, 15)),
+    ]
+    told += [
+        (f"histories grow to the most entries: {n - 8}", [], [run(30, 1, n), run(32, 2, n)]) for n in range(11, 15)
     ]
     told += [
         ("a foreign one", [backend(18, foreign=True)], [run(50, 5, 18)]),
@@ -160,6 +164,7 @@ def story() -> list[tuple[str, dict]]:
 
 def _full_histories() -> list[tuple]:
     """Buckets 30, 32 and 33, whose histories grow to the most entries, and beyond if others leave."""
+    moves = [(f"one bucket moves: {n - 10}", [], [run(40, 1, n)]) for n in (12, 14, 15, 16)]
     return [
         ("a full one moves on: its oldest owner is released", [], [run(30, 1, 16)], [release(30, 1, 6)]),
         ("one moves back to an owner that it has", [], [run(32, 1, 12)]),
@@ -178,7 +183,7 @@ def _full_histories() -> list[tuple]:
             [release(33, 1, 11)],
             NOW + 20,
         ),
-        *((f"one bucket moves: {n - 10}", [], [run(40, 1, n)]) for n in (12, 14, 15, 16)),
+        *moves,
         ("it has a full history, with a removed one", [backend(11, removed=True)], [of(14, 0, 1, 15)]),
     ]
 

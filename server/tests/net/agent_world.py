@@ -63,9 +63,13 @@ class World:
         self.open.callback(self.namespace.delete)
         self.namespace.ip(
             "link set lo up",
-            *(f"addr add {address}/32 dev lo" for address in (VIP, VIP2, OWN)),
+            f"addr add {VIP}/32 dev lo",
+            f"addr add {VIP2}/32 dev lo",
+            f"addr add {OWN}/32 dev lo",
             f"addr add {VIP6}/128 dev lo nodad",
-            *("link add void type bridge", "link set void up", f"route add {UNREACHED} dev void"),
+            "link add void type bridge",
+            "link set void up",
+            f"route add {UNREACHED} dev void",
             # else the kernel drops half-open connections when it cannot resolve the neighbour
             f"neigh add {UNREACHED} lladdr 02:00:00:00:00:09 dev void nud permanent",
         )

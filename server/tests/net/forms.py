@@ -173,10 +173,7 @@ class Module:
         self.plugged = ""
         self.script: list[str] | None = None
         kernel = choose(release)
-        programs = [
-            build / "server" / "fairlead-server",
-            *(build / "server" / "tests" / name for name in ("application", "tell")),
-        ]
+        programs = [build / "server" / name for name in ("fairlead-server", "tests/application", "tests/tell")]
         archive = initramfs(kernel, build / "lab" / "vm" / "vm-agent", programs, modules=["bridge"])
         self.folder = tempfile.TemporaryDirectory(prefix="fairlead-")
         self.outside = Namespace(f"flserver{os.getpid()}-machine")

@@ -94,8 +94,10 @@ class Rack:
             ipv6__conf__all__forwarding=1,
         )
         server.namespace.ip(
-            *(f"addr add {VIP}/32 dev lo", f"route add default via {MUX}"),
-            *(f"addr add {VIP6}/128 dev lo nodad", f"route add default via {MUX6}"),
+            f"addr add {VIP}/32 dev lo",
+            f"route add default via {MUX}",
+            f"addr add {VIP6}/128 dev lo nodad",
+            f"route add default via {MUX6}",
         )
         return server
 

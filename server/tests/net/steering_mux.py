@@ -147,7 +147,8 @@ def open_mux(machine: Namespace) -> SteeringMux:
         out6.setsockopt(socket.IPPROTO_UDP, UDP_NO_CHECK6_TX, 1)
         out6.bind((MUX6, 0))
     machine.ip(
-        *("link set tun0 mtu 1500 up", f"route add {VIP}/32 dev tun0 src {CLIENT}"),
+        "link set tun0 mtu 1500 up",
+        f"route add {VIP}/32 dev tun0 src {CLIENT}",
         f"route add {VIP6}/128 dev tun0 src {CLIENT6}",
     )
     return SteeringMux(tun, out, out6)

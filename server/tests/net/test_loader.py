@@ -244,12 +244,32 @@ DERIVED = f"notice {SERVERS['a']} {KEY} {KEY}\nservice 1 {KEY} {KEY}\n"
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "00" * 15, "00" * 17, "0g" * 16, "00" * 16 + "\n\n", " " + "00" * 16, "0x" + "00" * 15, KEY + "\0"),
-        *(f"current {KEY}\nnext {KEY}\n", f"current {KEY}\nnext 02{KEY[2:]}\n", f"next {KEY}\n", f"current {KEY} \n"),
-        *(f"current {KEY}\ncurrent {OTHER}\n", f"current {KEY}\nnext {OTHER}\nnext {OTHER}\n", f"last {KEY}\n"),
-        *(f"{KEY}\n{DERIVED}", f"{DERIVED}next {KEY}\n", DERIVED + DERIVED, f"{DERIVED}service 1 {KEY} {KEY}\n"),
-        *(f"service 0 {KEY} {KEY}\n", f"service 65536 {KEY} {KEY}\n", f"service 1 {KEY}\n", "service\n"),
-        *(f"service 1 {KEY} {KEY} {KEY}\n", f"notice {KEY} {KEY}\n", f"notice {SERVERS['a']} {KEY}\n"),
+        "",
+        "00" * 15,
+        "00" * 17,
+        "0g" * 16,
+        "00" * 16 + "\n\n",
+        " " + "00" * 16,
+        "0x" + "00" * 15,
+        KEY + "\0",
+        f"current {KEY}\nnext {KEY}\n",
+        f"current {KEY}\nnext 02{KEY[2:]}\n",
+        f"next {KEY}\n",
+        f"current {KEY} \n",
+        f"current {KEY}\ncurrent {OTHER}\n",
+        f"current {KEY}\nnext {OTHER}\nnext {OTHER}\n",
+        f"last {KEY}\n",
+        f"{KEY}\n{DERIVED}",
+        f"{DERIVED}next {KEY}\n",
+        DERIVED + DERIVED,
+        f"{DERIVED}service 1 {KEY} {KEY}\n",
+        f"service 0 {KEY} {KEY}\n",
+        f"service 65536 {KEY} {KEY}\n",
+        f"service 1 {KEY}\n",
+        "service\n",
+        f"service 1 {KEY} {KEY} {KEY}\n",
+        f"notice {KEY} {KEY}\n",
+        f"notice {SERVERS['a']} {KEY}\n",
     ],
 )
 def test_key_that_is_none(rack: Rack, tmp_path: Path, text: str) -> None:
@@ -429,10 +449,8 @@ def test_interface_with_a_quote(rack: Rack) -> None:
     """The kernel allows it in a name; a label's value must be escaped."""
     server, name = rack["a"], 'e"\\t'
     server.namespace.run("ip", "link", "add", name, "type", "veth", "peer", "name", "other")
-    done = server.invoke(
-        *("attach", "--interface", name, "--address", server.address, "--peers", "10.1.0.0/24", "--no-chaining"),
-        *("--untagged", "on"),
-    )
+    attach = ["attach", "--interface", name, "--address", server.address, "--peers", "10.1.0.0/24"]
+    done = server.invoke(*attach, "--no-chaining", "--untagged", "on")
     assert done.returncode == 0, done.stderr
     text = server.invoke("show", "--interface", name, "-o", "prometheus").stdout
     assert exposition.read(text)["fairlead_server_chaining", (("interface", name),)] == 0
