@@ -234,7 +234,7 @@ func (c *conductor) make() error {
 	c.mover = &workload.Mover{API: c.api, Service: c.listing.Service, Life: c.lives[1], Moves: c.schedule.Moves, Seed: c.seed, Say: c.say,
 		Patience: reportedTime, Force: c.options.moves > 0 || c.breaks != ""}
 	c.balance = &workload.Balance{API: c.api, Numbers: numbers.Balance, Connections: c.connections, Recorder: c.recorder, Seed: c.seed}
-	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Recorder: c.recorder, Say: c.say}
+	c.nemesis = &nemesis.Nemesis{Cluster: c.Cluster, Faults: c.scenario.Faults, Programs: c.scenario.Programs, Recorder: c.recorder, Say: c.say}
 	return nil
 }
 

@@ -21,13 +21,6 @@ import (
 // roleWait is how long a step waits for a node with its role, such as :leader during an election. Tests shorten it.
 var roleWait = 10 * time.Second
 
-// programs by role; other roles have none.
-var programs = map[string]string{
-	"controller": "controller", "leader": "controller", "follower": "controller",
-	"zookeeper": "zookeeper", "zookeeper-leader": "zookeeper", "zookeeper-follower": "zookeeper",
-	"mux": "mux", "server": "nginx", "agent": "agent",
-}
-
 // Commander runs the programs of jepsen/bin.
 type Commander interface {
 	Run(program string, words ...string) (string, error)
@@ -38,6 +31,7 @@ type Commander interface {
 type Nemesis struct {
 	Cluster  Commander
 	Faults   map[edn.Keyword]scenario.Fault
+	Programs map[edn.Keyword]string // by role; other roles have none
 	Recorder *history.Recorder
 	Say      func(format string, args ...any)
 
@@ -123,7 +117,7 @@ func (n *Nemesis) step(planned scenario.Step, drawn uint64) error {
 }
 
 // claimed is the program that a step is on, if it is on one; for an upgrade all programs of its kind, such as "*/mux".
-func claimed(step scenario.Step, fault scenario.Fault) []string {
+func (n *Nemesis) claimed(step scenario.Step, fault scenario.Fault) []string {
 	kind, said := step["kind"]
 	if !said {
 		kind = fault.Defaults["kind"]
@@ -132,7 +126,7 @@ func claimed(step scenario.Step, fault scenario.Fault) []string {
 	case kind == "server":
 		return []string{"*/nginx", "*/agent"}
 	case kind != nil:
-		return []string{"*/" + programs[fmt.Sprint(kind)]}
+		return []string{"*/" + n.Programs[edn.Keyword(fmt.Sprint(kind))]}
 	case is:
 		return []string{program}
 	}
@@ -146,7 +140,7 @@ func (n *Nemesis) begin(step scenario.Step, fault scenario.Fault, drawn uint64) 
 		if err := n.resolve(step, fault, drawn); err != nil {
 			return nil, err
 		}
-		entered, changed := n.standing.enter(claimed(step, fault), fault.Alone)
+		entered, changed := n.standing.enter(n.claimed(step, fault), fault.Alone)
 		if entered != nil {
 			return func() { n.standing.leave(entered) }, nil
 		}
@@ -179,7 +173,7 @@ func (n *Nemesis) resolve(step scenario.Step, fault scenario.Fault, drawn uint64
 		if len(found) > 0 {
 			node := found[drawn%uint64(len(found))]
 			step["node"] = node.Node
-			if program, has := programs[string(role)]; has {
+			if program, has := n.Programs[role]; has {
 				step["program"] = node.Node + "/" + program
 			}
 			step["may-break"] = fault.Breaks(role)

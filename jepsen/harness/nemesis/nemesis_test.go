@@ -41,7 +41,7 @@ func made(t *testing.T) (*Nemesis, func() []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &Nemesis{Cluster: cluster.Cluster{Bin: bin, File: "my.edn"}, Faults: read.Faults,
+	made := &Nemesis{Cluster: cluster.Cluster{Bin: bin, File: "my.edn"}, Faults: read.Faults, Programs: read.Programs,
 		Recorder: history.NewRecorder([]string{"config"}), Say: t.Logf}
 	return made, func() []string {
 		text, err := os.ReadFile(calls)

@@ -82,6 +82,10 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 	of := func(fault, on string) scenario.Step {
 		return scenario.Step{"at": 0.0, "fault": edn.Keyword(fault), "on": edn.Keyword(on)}
 	}
+	read, err := scenario.Read("../../scenarios.edn")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, each := range []struct {
 		name, second string
 		step         scenario.Step
@@ -95,7 +99,7 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 	} {
 		t.Run(each.name, func(t *testing.T) {
 			machine := &machine{let: make(chan struct{})}
-			nemesis := &Nemesis{Cluster: machine, Faults: all, Recorder: history.NewRecorder([]string{"config"}), Say: t.Logf}
+			nemesis := &Nemesis{Cluster: machine, Faults: all, Programs: read.Programs, Recorder: history.NewRecorder([]string{"config"}), Say: t.Logf}
 			ended := make(chan error, 2)
 			run := func(step scenario.Step) {
 				ended <- nemesis.Run(scenario.Schedule{Steps: []scenario.Step{step}}, 1)
@@ -130,6 +134,11 @@ func TestStepsThatMustNotMeet(t *testing.T) {
 
 // TestClaims: which programs a step is on. An upgrade of servers replaces their agents, too.
 func TestClaims(t *testing.T) {
+	read, err := scenario.Read("../../scenarios.edn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed := (&Nemesis{Programs: read.Programs}).claimed
 	upgrade := scenario.Fault{Defaults: map[edn.Keyword]any{"kind": "server"}}
 	on := func(program string) []string { return claimed(scenario.Step{"program": program}, scenario.Fault{}) }
 	servers, muxes := claimed(scenario.Step{}, upgrade), claimed(scenario.Step{"kind": "mux"}, upgrade)

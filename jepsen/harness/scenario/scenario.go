@@ -18,9 +18,18 @@ import (
 type Scenario struct {
 	Cluster   Cluster                  `edn:"cluster"`
 	Workloads Workloads                `edn:"workloads"`
+	Programs  map[edn.Keyword]string   `edn:"programs"` // by role; other roles have none
+	Usual     Usual                    `edn:"usual"`
 	Faults    map[edn.Keyword]Fault    `edn:"faults"`
 	Schedules map[edn.Keyword]Schedule `edn:"schedules"`
 	Switches  map[edn.Keyword]Switch   `edn:"switches"`
+}
+
+// Usual is what schedules and switches have that say nothing of it: Lives as in Schedule, and for how long a drawn one has
+// no new fault at its end.
+type Usual struct {
+	Lives         []float64 `edn:"lives"`
+	SettleSeconds float64   `edn:"settle-seconds"`
 }
 
 // Cluster has the keys that the runner needs; the others are for jepsen/bin.
@@ -139,6 +148,12 @@ func Read(path string) (*Scenario, error) {
 	if err := edn.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if len(all.Programs) == 0 {
+		return nil, fmt.Errorf("%s: :programs is missing; allowed: the program of each role", path)
+	}
+	if lives := all.Usual.Lives; len(lives) != 2 || lives[0] <= 0 || lives[1] < lives[0] {
+		return nil, fmt.Errorf("%s: :usual: :lives %v; allowed: the shortest and the longest, in windows, above 0", path, lives)
+	}
 	numbers := all.Workloads.Connections
 	if share := numbers.MPTCP; share < 0 || share > 1 {
 		return nil, fmt.Errorf("%s: workload :connections: :mptcp %g; allowed: 0..1, a share of the long-lived ones", path, share)
@@ -220,15 +235,12 @@ func (s *Scenario) Schedule(name string, wanted Wanted) (Schedule, error) {
 	return schedule, nil
 }
 
-// livesUsual are the lives of connections of schedules that say nothing of them.
-var livesUsual = []float64{0.15, 0.5}
-
 // steeringUsual is that of services of which nothing is said.
 const steeringUsual = "ring"
 
 // Needs returns the cluster as the schedule needs it, and the lives of its connections, in windows.
 func (s *Scenario) Needs(schedule Schedule) (Cluster, []float64) {
-	cluster, lives := s.Cluster, livesUsual
+	cluster, lives := s.Cluster, s.Usual.Lives
 	if schedule.WindowSeconds != nil {
 		cluster.WindowSeconds = *schedule.WindowSeconds
 	}
@@ -262,9 +274,6 @@ func (s *Scenario) Switch(name string) (Switch, error) {
 	return found, nil
 }
 
-// settleSeconds is how long a drawn schedule has no new fault at its end.
-const settleSeconds = 15
-
 // draw makes steps: each begins when the one before has healed, or, with probability :overlap, half of :every sooner,
 // while that one may still be active. With a number of faults they share the time evenly, and none is left out.
 func (s *Scenario) draw(how Schedule, wanted Wanted) Schedule {
@@ -272,7 +281,7 @@ func (s *Scenario) draw(how Schedule, wanted Wanted) Schedule {
 	drawn.Seconds = wanted.Seconds
 	every := how.Every
 	if wanted.Faults > 0 {
-		every = (wanted.Seconds - settleSeconds) / float64(wanted.Faults)
+		every = (wanted.Seconds - s.Usual.SettleSeconds) / float64(wanted.Faults)
 	}
 	var total float64
 	faults := slices.Sorted(maps.Keys(how.Weights))
@@ -284,7 +293,7 @@ func (s *Scenario) draw(how Schedule, wanted Wanted) Schedule {
 		if wanted.Faults > 0 {
 			return len(drawn.Steps) < wanted.Faults
 		}
-		return at < wanted.Seconds-settleSeconds
+		return at < wanted.Seconds-s.Usual.SettleSeconds
 	}
 	for at := every / 2; left(at); at += every {
 		rest := draw.Float() * total

@@ -89,37 +89,39 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// TestDrawnAlike: the runner in Clojure draws the same steps by the same rules (scenario_test.clj has the same ones).
+// TestDrawnAlike: jepsen/drawn.edn has what both runners draw.
 func TestDrawnAlike(t *testing.T) {
-	var all Scenario
-	if err := edn.Unmarshal([]byte(`{
-		:faults {:kill {:on #{:mux :leader} :heal [["x"]]}, :corrupt {:on #{:zookeeper} :alone true :heal [["x"]]}, :upgrade {:on #{:none} :heal []}}
-		:schedules {:long {:every 14 :for [4 10] :overlap 0.3 :weights {:kill 3 :corrupt 1 :upgrade 1}}}}`), &all); err != nil {
-		t.Fatal(err)
-	}
-	drawn, err := all.Schedule("long", Wanted{Seconds: 120, Seed: 1})
+	text, err := os.ReadFile("../../drawn.edn")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for _, step := range drawn.Steps {
-		got = append(got, fmt.Sprintf("%g %g %s %v", step.At(), step.For(), string(step.Fault()), step["on"]))
+	var shared struct {
+		Scenarios Scenario `edn:"scenarios"`
+		Drawn     []struct {
+			Schedule      edn.Keyword
+			Seconds       float64
+			Seed          uint64
+			Faults, Moves int
+			Steps         []Step
+			Moved         []float64
+		} `edn:"drawn"`
 	}
-	want := []string{"7 9.8 kill :mux", "21 9.2 kill :leader", "35 6.4 kill :leader", "42 6.6 kill :leader", "63 8 kill :mux", "77 6.9 corrupt :zookeeper", "91 7 kill :mux"}
-	if !slices.Equal(got, want) {
-		t.Errorf("drawn %q, want %q", got, want)
-	}
-	drawn, err = all.Schedule("long", Wanted{Seconds: 40, Seed: 1, Faults: 3, Moves: 3})
-	if err != nil {
+	if err := edn.Unmarshal(text, &shared); err != nil {
 		t.Fatal(err)
 	}
-	got = nil
-	for _, step := range drawn.Steps {
-		got = append(got, fmt.Sprintf("%g %g %s %v", step.At(), step.For(), string(step.Fault()), step["on"]))
+	if len(shared.Drawn) < 3 {
+		t.Fatalf("only %d schedules are drawn", len(shared.Drawn))
 	}
-	want = []string{"4.1 9.8 kill :mux", "14.9 9.2 kill :leader", "25.2 6.4 kill :leader"}
-	if !slices.Equal(got, want) || !slices.Equal(drawn.Moves, []float64{0, 13.3, 26.6}) {
-		t.Errorf("drawn %q, moves %v, want %q", got, drawn.Moves, want)
+	for _, each := range shared.Drawn {
+		wanted := Wanted{Seconds: each.Seconds, Seed: each.Seed, Faults: each.Faults, Moves: each.Moves}
+		drawn, err := shared.Scenarios.Schedule(string(each.Schedule), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := fmt.Sprint(drawn.Steps), fmt.Sprint(each.Steps)
+		if got != want || each.Moves > 0 && !slices.Equal(drawn.Moves, each.Moved) {
+			t.Errorf("%+v: drawn %s, moves %v, want %s", wanted, got, drawn.Moves, want)
+		}
 	}
 }
 
@@ -229,6 +231,8 @@ func TestRefused(t *testing.T) {
 		{":lives          [3 4]", ":lives [5 3]", "schedule :holds: :lives [5 3]; allowed: the shortest and the longest"},
 		{":lives          [3 4]", ":lives [3]", ":lives [3]; allowed"},
 		{":lives          [3 4]", ":lives [0 1]", ":lives [0 1]; allowed"},
+		{":programs", ":others", ":programs is missing; allowed: the program of each role"},
+		{"{:lives [0.15 0.5]", "{:lives [0.5 0.15]", ":usual: :lives [0.5 0.15]; allowed"},
 		{"{:cluster", "{:cluster #", "scenarios"},
 	} {
 		path := filepath.Join(t.TempDir(), "scenarios.edn")

@@ -122,7 +122,7 @@
             switch described
             (get-in scenarios [:schedules (first nemesis)])
             (scenario/schedule scenarios (first nemesis) limit seed (select-keys opts [:faults :moves])))]
-      (assoc opts :scenarios (scenario/needed scenarios described), :lives (:lives described scenario/usual-lives)
+      (assoc opts :scenarios (scenario/needed scenarios described), :lives (:lives described (:lives (:usual scenarios)))
              :steps steps, :moves moves, :time-limit (or seconds limit)))))
 
 (defn- checkers

@@ -34,7 +34,7 @@
   "A step with its node; asks again while no node has the role."
   [test draw step]
   (loop [left role-seconds]
-    (let [resolved (scenario/resolve-step (:nodes (cluster/state test)) draw step)]
+    (let [resolved (scenario/resolve-step (:scenarios test) (:nodes (cluster/state test)) draw step)]
       (if (and (:error resolved) (pos? left))
         (do (Thread/sleep 1000) (recur (dec left)))
         resolved))))

@@ -9,7 +9,7 @@
   "The scenarios in a file. Throws, with the key, if a part is missing."
   [path]
   (let [scenarios (edn/read-string (slurp path))]
-    (doseq [part [:cluster :workloads :faults :schedules :switches]]
+    (doseq [part [:cluster :workloads :programs :usual :faults :schedules :switches]]
       (when-not (map? (part scenarios))
         (throw (ex-info (str path ": " part " is " (pr-str (part scenarios)) "; allowed: a map") {:part part}))))
     scenarios))
@@ -45,10 +45,6 @@
     (or (first (keep (fn [[fault part]] (when (< left part) fault)) (map vector faults parts)))
         (last faults))))
 
-(def settle-seconds
-  "How long a drawn schedule has no new fault at its end."
-  15)
-
 (defn- tenths
   [seconds]
   (/ (double (long (* 10 seconds))) 10))
@@ -73,8 +69,8 @@
   "Steps for so many seconds: each begins when those before it have healed, or, with probability `:overlap`, half of
   `:every` sooner, while they may be active; one that is `:alone` never. With a number of faults they share the time
   evenly, and none is left out. Rules and draws are those of the harness in Go."
-  [faults how seconds seed wanted]
-  (let [last-start (- seconds settle-seconds)
+  [{:keys [faults usual]} how seconds seed wanted]
+  (let [last-start (- seconds (:settle-seconds usual))
         every      (if wanted (/ (double last-start) wanted) (:every how))]
     (loop [steps [], at (/ every 2.0), healed 0.0, drawn (partition 4 (draws seed))]
       (if (if wanted (<= wanted (count steps)) (<= last-start at))
@@ -90,10 +86,6 @@
   [scenarios described]
   (update scenarios :cluster merge (select-keys described [:window-seconds :hold-seconds :steering :p4-muxes :probes])))
 
-(def usual-lives
-  "Least and longest of a long connection, as parts of the window, where a schedule or a switch says nothing of them."
-  [0.15 0.5])
-
 (defn schedule
   "`{:seconds :steps :moves}` of the schedule of that name: the steps that it lists or, if it says how to draw them, those
   drawn from the seed for so many seconds, as many as `:faults` says; and as many moves as `:moves` says."
@@ -102,21 +94,15 @@
   ([{:keys [schedules] :as scenarios} name seconds seed {:keys [faults moves]}]
    (let [{:keys [every] :as described} (get schedules name)
          found (if every
-                 {:seconds seconds, :steps (drawn-steps (:faults scenarios) described seconds seed faults)}
+                 {:seconds seconds, :steps (drawn-steps scenarios described seconds seed faults)}
                  (select-keys described [:seconds :steps :moves]))]
      (cond-> found
        moves (assoc :moves (mapv #(tenths (/ (* (double (:seconds found)) %) moves)) (range moves)))))))
 
-(def programs
-  "By role, the program that has it."
-  {:controller "controller", :leader "controller", :follower "controller"
-   :zookeeper "zookeeper", :zookeeper-leader "zookeeper", :zookeeper-follower "zookeeper"
-   :mux "mux", :server "nginx", :agent "agent"})
-
 (defn resolve-step
   "A step with its `:node` and `:program`, given the nodes as `nodes list` shows them; with
   `:error` where no node has the role."
-  [nodes draw {:keys [on] :as step}]
+  [{:keys [programs]} nodes draw {:keys [on] :as step}]
   (cond
     (or (nil? on) (= :none on))
     step

@@ -31,13 +31,20 @@
                 :when (and name (not (go name)))]
             [name (forms file)]))))
 
-(deftest rules-are-those-of-the-specification
-  (let [known (set (for [[_ by-name] rules/verdicts, [of {:keys [rules]}] by-name, name rules] [of name]))]
-    (is (= known (set (for [{:keys [of name verdict only]} specified
+(deftest verdicts-are-those-of-the-specification
+  (is (= (set (mapcat keys (vals rules/verdicts))) (disj (set (map :of specified)) :refused)))
+  (is (empty? (set/difference (set (keys histories)) (set (mapcat :histories specified)))) "each history pins a rule")
+  (is (every? (comp seq :histories) specified) "each rule has a history"))
+
+(deftest each-rule-is-reported
+  (let [found (set (for [[header & ops] (vals histories)
+                         :when          (not (:refused header))
+                         [name verdict] (rules/judge (:workload header) ops (assoc header :search search/search))
+                         rule           (:rules verdict)]
+                     [name rule]))]
+    (is (= found (set (for [{:keys [of name verdict only]} specified
                             :when (and (contains? #{false :unknown} verdict) (not= :go only))]
-                        [of name]))))
-    (is (empty? (set/difference (set (keys histories)) (set (mapcat :histories specified)))) "each history pins a rule")
-    (is (every? (comp seq :histories) specified) "each rule has a history")))
+                        [of name]))))))
 
 (deftest shared-histories
   (doseq [[file [header & ops]] histories

@@ -1,6 +1,7 @@
 ; SPDX-License-Identifier: Apache-2.0
 (ns fairlead.jepsen.scenario-test
-  (:require [clojure.test :refer [deftest is testing]]
+  (:require [clojure.edn :as edn]
+            [clojure.test :refer [deftest is testing]]
             [fairlead.jepsen.scenario :as scenario]))
 
 (def scenarios (delay (scenario/read-file "scenarios.edn")))
@@ -27,8 +28,8 @@
            [{:fault :loss :on :mux} 3 "mux2" "mux2/mux"]
            [{:fault :kill :on "mux1"} 3 "mux1" nil]
            [{:fault :halves :on :none} 3 nil nil]]]
-    (is (= [node program] ((juxt :node :program) (scenario/resolve-step nodes draw step)))))
-  (is (= "no node is server" (:error (scenario/resolve-step nodes 1 {:fault :kill :on :server})))))
+    (is (= [node program] ((juxt :node :program) (scenario/resolve-step @scenarios nodes draw step)))))
+  (is (= "no node is server" (:error (scenario/resolve-step @scenarios nodes 1 {:fault :kill :on :server})))))
 
 (deftest what-a-schedule-needs
   (doseq [[described window hold] [[nil 120 nil]
@@ -59,7 +60,7 @@
     (is (= steps (drawn 1800 7)))
     (is (not= steps (drawn 1800 8)))
     (is (< 50 (count steps)))
-    (is (every? #(<= 0 (:at %) (- 1800 scenario/settle-seconds -1)) steps))
+    (is (every? #(<= 0 (:at %) (- 1800 (:settle-seconds (:usual @scenarios)) -1)) steps))
     (is (= {:seconds 150 :steps (get-in @scenarios [:schedules :short :steps])}
            (scenario/schedule @scenarios :short 1800 7)))
     (is (seq (for [[a b] (partition 2 1 steps) :when (< (:at b) (+ (:at a) (:for a 0)))] [a b]))
@@ -75,22 +76,11 @@
                       (map-indexed vector steps)))))))
 
 (deftest the-harness-draws-the-same
-  (let [scenarios {:faults    {:kill {:on #{:mux :leader} :heal [["x"]]}, :corrupt {:on #{:zookeeper} :alone true :heal [["x"]]}
-                               :upgrade {:on #{:none} :heal []}}
-                   :schedules {:long {:every 14 :for [4 10] :overlap 0.3 :weights {:kill 3 :corrupt 1 :upgrade 1}}}}]
-    (is (= [{:at 7.0 :fault :kill :on :mux :for 9.8}
-            {:at 21.0 :fault :kill :on :leader :for 9.2}
-            {:at 35.0 :fault :kill :on :leader :for 6.4}
-            {:at 42.0 :fault :kill :on :leader :for 6.6}
-            {:at 63.0 :fault :kill :on :mux :for 8.0}
-            {:at 77.0 :fault :corrupt :on :zookeeper :for 6.9}
-            {:at 91.0 :fault :kill :on :mux :for 7.0}]
-           (:steps (scenario/schedule scenarios :long 120 1))))
-    (is (= {:seconds 40
-            :moves   [0.0 13.3 26.6]
-            :steps   [{:at 4.1 :fault :kill :on :mux :for 9.8}
-                      {:at 14.9 :fault :kill :on :leader :for 9.2}
-                      {:at 25.2 :fault :kill :on :leader :for 6.4}]}
-           (scenario/schedule scenarios :long 40 1 {:faults 3 :moves 3})))
-    (is (= {:seconds 90 :steps [] :moves [0.0 30.0 60.0]}
-           (scenario/schedule {:schedules {:listed {:seconds 90 :steps [] :moves [7]}}} :listed 40 1 {:moves 3})))))
+  (let [{:keys [scenarios drawn]} (edn/read-string (slurp "drawn.edn"))]
+    (is (<= 3 (count drawn)))
+    (doseq [{:keys [schedule seconds seed faults moves steps moved]} drawn]
+      (testing (str schedule " of seed " seed)
+        (let [found (scenario/schedule scenarios schedule seconds seed {:faults faults :moves moves})]
+          (is (= steps (:steps found)))
+          (when moves
+            (is (= moved (:moves found)))))))))
