@@ -37,8 +37,9 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
+#include <fairlead/ip.h>
+
 enum {
-	ICMP_LEN = 8,
 	/* Of a quoted packet, the part that can be changed. */
 	QUOTE_LEN = 60 + sizeof(struct tcphdr),
 };
@@ -185,7 +186,7 @@ static unsigned int transport_len(u8 protocol)
 		return sizeof(struct udphdr);
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:
-		return ICMP_LEN + QUOTE_LEN;
+		return FL_ICMP_LEN + QUOTE_LEN;
 	default:
 		return 0;
 	}
@@ -196,7 +197,7 @@ static void transport_replace(struct sk_buff *skb, u8 *l4, unsigned int len, u8 
 			      const struct fl_mangling *mangling)
 {
 	struct udphdr *udp = (struct udphdr *)l4;
-	u8 *quote = l4 + ICMP_LEN, *end = l4 + len;
+	u8 *quote = l4 + FL_ICMP_LEN, *end = l4 + len;
 
 	switch (protocol) {
 	case IPPROTO_TCP:
@@ -211,11 +212,11 @@ static void transport_replace(struct sk_buff *skb, u8 *l4, unsigned int len, u8 
 			udp->check = CSUM_MANGLED_0;
 		break;
 	case IPPROTO_ICMP:
-		if (len >= ICMP_LEN + sizeof(struct iphdr))
+		if (len >= FL_ICMP_LEN + sizeof(struct iphdr))
 			quote_replace(quote, end, other(side), mangling, &((struct icmphdr *)l4)->checksum);
 		break;
 	case IPPROTO_ICMPV6:
-		if (len < ICMP_LEN + sizeof(struct ipv6hdr))
+		if (len < FL_ICMP_LEN + sizeof(struct ipv6hdr))
 			break;
 		sum_replace(&((struct icmp6hdr *)l4)->icmp6_cksum, mangling); /* of the pseudo header */
 		quote_replace(quote, end, other(side), mangling, &((struct icmp6hdr *)l4)->icmp6_cksum);

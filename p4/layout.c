@@ -19,8 +19,6 @@ enum word_bits {
 	WORD_STATE = 56,
 };
 
-enum { TYPE_IPV4 = 0x0800, TYPE_IPV6 = 0x86dd };
-
 const char *p4_verdict_name(unsigned verdict)
 {
 	static const char *const names[] = {"fragment", "icmp", "options", "extensions", "referred"};
@@ -160,7 +158,7 @@ uint64_t p4_set_word(const struct othello_arrays *arrays, uint32_t at)
 /* Of an IPv4 header without options, which is what the pipeline completes for each encapsulation. */
 static uint16_t plain_sum(const struct encap_template *outer)
 {
-	uint8_t ip[ENCAP_IPV4_LEN];
+	uint8_t ip[FL_IPV4_LEN];
 
 	memcpy(ip, outer->head + ENCAP_AT_IP, sizeof(ip));
 	ip[0] = 0x45;
@@ -185,7 +183,8 @@ void p4_template(const struct backend *backend, uint64_t line[P4_LINE_WORDS])
 
 uint64_t p4_tail(const struct backend *backend)
 {
-	return (uint64_t)fl_load_be32(backend->outer.macs + 8) << 16 | (backend->outer.ipv6 ? TYPE_IPV6 : TYPE_IPV4);
+	return (uint64_t)fl_load_be32(backend->outer.macs + 8) << 16 |
+	       (backend->outer.ipv6 ? FL_TYPE_IPV6 : FL_TYPE_IPV4);
 }
 
 uint64_t p4_backend_word(const struct backends *backends, const struct backend *backend, uint32_t place, uint8_t wire)

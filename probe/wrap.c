@@ -8,13 +8,10 @@
 #include <fairlead/list_srv6.h>
 
 enum {
-	IPV4_LEN = 20,
-	IPV6_LEN = 40,
 	PORTS_LEN = 4,
-	FRAGMENT_BITS = 0x3fff, /* more fragments, or an offset */
 };
 
-_Static_assert((int)WRAP_HEADROOM >= (int)ENCAP_AT_IP + (int)ENCAP_IPV6_LEN + (int)FL_LIST_SRV6_LEAST_LEN +
+_Static_assert((int)WRAP_HEADROOM >= (int)ENCAP_AT_IP + (int)FL_IPV6_LEN + (int)FL_LIST_SRV6_LEAST_LEN +
 					 (int)FL_LIST_SRV6_TLV_LEN + (int)FL_LIST_TAG_LEN,
 	       "room for the longest header");
 
@@ -22,8 +19,8 @@ static bool read_ipv4(const uint8_t *ip, size_t len, struct wrap_flow *out, cons
 {
 	size_t header = (ip[0] & 15) * 4U;
 
-	if (len < IPV4_LEN || header < IPV4_LEN || len < header + PORTS_LEN || fl_load_be16(ip + 2) != len ||
-	    fl_load_be16(ip + 6) & FRAGMENT_BITS)
+	if (len < FL_IPV4_LEN || header < FL_IPV4_LEN || len < header + PORTS_LEN || fl_load_be16(ip + 2) != len ||
+	    fl_load_be16(ip + 6) & FL_IPV4_FRAGMENT)
 		return false;
 	out->is_ipv6 = false;
 	out->traffic_class = ip[1];
@@ -36,14 +33,14 @@ static bool read_ipv4(const uint8_t *ip, size_t len, struct wrap_flow *out, cons
 
 static bool read_ipv6(const uint8_t *ip, size_t len, struct wrap_flow *out, const uint8_t **l4)
 {
-	if (len < IPV6_LEN + PORTS_LEN || fl_load_be16(ip + 4) + (size_t)IPV6_LEN != len)
+	if (len < FL_IPV6_LEN + PORTS_LEN || fl_load_be16(ip + 4) + (size_t)FL_IPV6_LEN != len)
 		return false;
 	out->is_ipv6 = true;
 	out->traffic_class = (uint8_t)(fl_load_be16(ip) >> 4);
 	out->protocol = ip[6];
 	memcpy(&out->source, ip + 8, sizeof(out->source));
 	memcpy(&out->destination, ip + 24, sizeof(out->destination));
-	*l4 = ip + IPV6_LEN;
+	*l4 = ip + FL_IPV6_LEN;
 	return true;
 }
 

@@ -10,20 +10,11 @@
 #ifndef FAIRLEAD_REWRITE_H
 #define FAIRLEAD_REWRITE_H
 
+#include <fairlead/ip.h>
 #include <fairlead/types.h>
 
 enum fl_chain_numbers {
 	FL_CHAIN_TTL = 64, /* a chained packet is a new one; loops are bounded by hops, not by TTL */
-	FL_IPV4_LEN = 20,  /* the outer header has no options */
-	FL_IPV6_LEN = 40,
-	FL_IPV4_DONT_FRAGMENT = 0x4000,
-	FL_IPV4_AT_CHECKSUM = 10,
-	FL_IPV4_AT_SOURCE = 12,
-	FL_IPV4_AT_DESTINATION = 16,
-	FL_IPV6_AT_SOURCE = 8,
-	FL_IPV6_AT_DESTINATION = 24,
-	FL_UDP_AT_LEN = 4,
-	FL_UDP_AT_CHECKSUM = 6,
 	FL_PROTOCOL_UDP = 17,
 	FL_ECN_MASK = 3, /* of the traffic class: 0 Not-ECT, 1 and 2 ECT, 3 CE */
 };

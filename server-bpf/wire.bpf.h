@@ -16,12 +16,9 @@
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_endian.h>
-#include "encap.bpf.h"
 
-enum wire_numbers {
-	IPV4_OFFSET_MASK = 0x1fff,
-	IPV4_MORE_FRAGMENTS = 0x2000,
-};
+#include <fairlead/ip.h>
+#include "encap.bpf.h"
 
 static __always_inline bool is_self_ipv4(__be32 address)
 {
@@ -84,7 +81,7 @@ static __always_inline bool outer_ipv4_parse(struct xdp_md *ctx, struct iphdr *i
 	void *l4;
 
 	if ((void *)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || !is_self_ipv4(ip->daddr) ||
-	    ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
+	    ip->frag_off & bpf_htons(FL_IPV4_OFFSET))
 		return false;
 	l4 = (void *)ip + ip->ihl * 4;
 	if (!encap_find(false, ip->protocol, l4, end, &outer->encap))
@@ -98,7 +95,7 @@ static __always_inline bool outer_ipv4_parse(struct xdp_md *ctx, struct iphdr *i
 	outer->is_mapped = false;
 	if (ip->ihl != 5 || !ipv4_checksum_is_right(ip))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_HEADER);
-	else if (ip->frag_off & bpf_htons(IPV4_MORE_FRAGMENTS))
+	else if (ip->frag_off & bpf_htons(FL_IPV4_MORE_FRAGMENTS))
 		outer_refuse(outer, FL_COUNTER_DROP_MALFORMED_OUTER_FRAGMENT);
 	else
 		lengths_check(ctx, outer, l4, bpf_ntohs(ip->tot_len));

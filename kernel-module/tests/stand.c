@@ -291,7 +291,7 @@ void stand_expect_delivered(const fl_u8 *inner, size_t len)
 	struct packet frame;
 
 	while (frame_next(inside, &frame)) {
-		if (frame.len != PACKET_ETH_LEN + len || memcmp(frame.data + PACKET_ETH_LEN, inner, len))
+		if (frame.len != FL_ETHERNET_LEN + len || memcmp(frame.data + FL_ETHERNET_LEN, inner, len))
 			continue;
 		assert_memory_equal(frame.data, mac_of_rig0, sizeof(mac_of_rig0));
 		assert_int_equal(fl_load_be16(frame.data + 12), inner[0] >> 4 == 4 ? ETHERTYPE_IP : ETHERTYPE_IPV6);

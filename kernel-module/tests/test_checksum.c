@@ -21,7 +21,6 @@ enum {
 	FRESH_MAX = 65536,
 	TCP_PROTOCOL = 6,
 	UDP_PROTOCOL = 17,
-	ICMP_LEN = 8,
 	ANY_SUM = -1,
 };
 
@@ -313,7 +312,7 @@ static void quotes(void **state)
 		sums_set(inner, packet.len - inner_at);
 		packet_finish_outer(&packet);
 		stand_put(&packet);
-		quote = inner + head + ICMP_LEN;
+		quote = inner + head + FL_ICMP_LEN;
 		address_write(quote, true, RIG_SELF, RIG_SELF6);
 		sums_set(quote, quoted.len);
 		address_write(inner, false, RIG_SELF, RIG_SELF6);

@@ -9,7 +9,6 @@
 
 enum {
 	CLOCK = 1700000000,
-	IPV6_LEN = 40,
 	ROUTING = 43,
 };
 
@@ -24,7 +23,7 @@ static void set(const struct config *config)
 
 static void expect_delivered(const struct packet *expected)
 {
-	stand_expect_delivered(expected->data + PACKET_ETH_LEN, expected->len - PACKET_ETH_LEN);
+	stand_expect_delivered(expected->data + FL_ETHERNET_LEN, expected->len - FL_ETHERNET_LEN);
 }
 
 /* The kernel writes an identification into outer IPv4 headers. */
@@ -114,11 +113,11 @@ static struct fl_load_state load_get(void)
 /* Whether it has a routing header that is left to the kernel, which counts it elsewhere. */
 static bool is_not_ours(const struct packet *packet)
 {
-	const fl_u8 *ip = packet->data + PACKET_OUTER_AT, *srh = ip + IPV6_LEN;
+	const fl_u8 *ip = packet->data + PACKET_OUTER_AT, *srh = ip + FL_IPV6_LEN;
 
 	if (ip[0] >> 4 != 6 || ip[6] != ROUTING)
 		return false;
-	return packet->len < (size_t)PACKET_OUTER_AT + IPV6_LEN + FL_LIST_SRV6_HEAD_LEN ||
+	return packet->len < (size_t)PACKET_OUTER_AT + FL_IPV6_LEN + FL_LIST_SRV6_HEAD_LEN ||
 	       srh[FL_LIST_SRV6_AT_TYPE] != FL_LIST_SRV6_ROUTING_TYPE ||
 	       (srh[FL_LIST_SRV6_AT_NEXT] != FL_LIST_GUE_IPV4 && srh[FL_LIST_SRV6_AT_NEXT] != FL_LIST_GUE_IPV6);
 }
@@ -133,10 +132,10 @@ static enum fl_counter send_packet(const struct packet *packet)
 	if (!is_not_ours(packet))
 		return stand_send(packet);
 	memcpy(marker.data + PACKET_OUTER_AT + 8, stranger.bytes, sizeof(stranger.bytes));
-	marker.len = PACKET_OUTER_AT + IPV6_LEN + FL_LIST_SRV6_LEAST_LEN;
-	memset(marker.data + PACKET_OUTER_AT + IPV6_LEN, 0, FL_LIST_SRV6_LEAST_LEN);
-	marker.data[PACKET_OUTER_AT + IPV6_LEN] = FL_LIST_GUE_IPV4;
-	marker.data[PACKET_OUTER_AT + IPV6_LEN + FL_LIST_SRV6_AT_TYPE] = FL_LIST_SRV6_ROUTING_TYPE;
+	marker.len = PACKET_OUTER_AT + FL_IPV6_LEN + FL_LIST_SRV6_LEAST_LEN;
+	memset(marker.data + PACKET_OUTER_AT + FL_IPV6_LEN, 0, FL_LIST_SRV6_LEAST_LEN);
+	marker.data[PACKET_OUTER_AT + FL_IPV6_LEN] = FL_LIST_GUE_IPV4;
+	marker.data[PACKET_OUTER_AT + FL_IPV6_LEN + FL_LIST_SRV6_AT_TYPE] = FL_LIST_SRV6_ROUTING_TYPE;
 	fl_store_be16(marker.data + PACKET_OUTER_AT + 4, FL_LIST_SRV6_LEAST_LEN);
 	counter = stand_send_both(packet, &marker);
 	return counter == FL_COUNTER_DROP_UNTRUSTED_SENDER ? FL_COUNTERS : counter;

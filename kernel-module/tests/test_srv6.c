@@ -11,8 +11,8 @@
 #include "stand.h"
 
 enum {
-	SRH_AT = PACKET_ETH_LEN + 40,
-	AT_SOURCE = PACKET_ETH_LEN + 8,
+	SRH_AT = FL_ETHERNET_LEN + 40,
+	AT_SOURCE = FL_ETHERNET_LEN + 8,
 	ROUTING = 43,
 	MTU = 1300,
 };
@@ -31,14 +31,14 @@ static struct packet begin(const char *candidate)
 		stand_list_add(&list, candidate);
 	packet_begin_outer(&packet, &mux, &self, 0);
 	packet.len = SRH_AT;
-	packet.data[PACKET_ETH_LEN + 6] = ROUTING;
+	packet.data[FL_ETHERNET_LEN + 6] = ROUTING;
 	packet_add_bytes(&packet, srh, fl_list_srv6_write(&list, &self, srh));
 	return packet;
 }
 
 static void finish(struct packet *packet)
 {
-	fl_store_be16(packet->data + PACKET_ETH_LEN + 4, (fl_u16)(packet->len - SRH_AT));
+	fl_store_be16(packet->data + FL_ETHERNET_LEN + 4, (fl_u16)(packet->len - SRH_AT));
 }
 
 static struct packet with_tcp(const char *candidate, bool is_syn)
@@ -101,7 +101,7 @@ static void candidates(void **state)
 
 static void too_big(void **state)
 {
-	size_t inner_at = begin(SMALL6).len, len = MTU + 1 - (inner_at - PACKET_ETH_LEN) - 28;
+	size_t inner_at = begin(SMALL6).len, len = MTU + 1 - (inner_at - FL_ETHERNET_LEN) - 28;
 	struct packet packet = begin(SMALL6);
 
 	(void)state;

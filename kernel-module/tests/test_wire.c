@@ -30,7 +30,6 @@ enum {
 	SETTLE_SAME = 13,  /* 260 ms; a delayed ACK takes 200 at most */
 	SETTLE_FIRST = 75, /* 1.5 s; of an answered SYN, a timer holds its socket for 1 s all the same */
 	SETTLE_TRIES = 500,
-	IPV6_LEN = 40,
 	ROUTING = 43,
 	SEGMENT = 500, /* bytes of TCP in a segment */
 	SEGMENTS = 3,  /* the last one is shorter */
@@ -285,7 +284,7 @@ static struct packet outer_make(bool is_ipip, enum rig_family inner, const char 
 		packet.len = PACKET_OUTER_AT;
 		packet_add_bytes(&packet, header, FL_IPIP_LEN);
 	} else {
-		packet.len = PACKET_OUTER_AT + IPV6_LEN;
+		packet.len = PACKET_OUTER_AT + FL_IPV6_LEN;
 		packet.data[PACKET_OUTER_AT + 6] = ROUTING;
 		packet_add_bytes(&packet, header, fl_list_srv6_write(&list, &self, header));
 	}
@@ -307,13 +306,13 @@ static struct packet unsegmented(bool is_ipip, enum rig_family family, const cha
 		fl_store_be16(inner + 10, 0);
 		fl_store_be16(inner + 10, packet_checksum(inner, 20, 0));
 	} else {
-		fl_store_be16(inner + 4, (fl_u16)(packet.len - inner_at - IPV6_LEN));
+		fl_store_be16(inner + 4, (fl_u16)(packet.len - inner_at - FL_IPV6_LEN));
 	}
 	if (is_ipip) {
 		fl_store_be16(outer + FL_IPIP_AT_TOTAL_LEN, (fl_u16)(packet.len - PACKET_OUTER_AT));
 		fl_ipip_checksum_set(outer);
 	} else {
-		fl_store_be16(outer + 4, (fl_u16)(packet.len - PACKET_OUTER_AT - IPV6_LEN));
+		fl_store_be16(outer + 4, (fl_u16)(packet.len - PACKET_OUTER_AT - FL_IPV6_LEN));
 	}
 	return packet;
 }
@@ -376,7 +375,7 @@ static void check_segment(const struct packet *packet, size_t inner_at, const st
 {
 	const fl_u8 *outer = out->data + PACKET_OUTER_AT, *inner = out->data + inner_at;
 	bool is_ipip = outer[0] >> 4 == 4, is_ipv4 = packet->data[inner_at] >> 4 == 4;
-	size_t tcp_at = inner_at + (is_ipv4 ? 20 : IPV6_LEN), data_at = tcp_at + 20;
+	size_t tcp_at = inner_at + (is_ipv4 ? 20 : FL_IPV6_LEN), data_at = tcp_at + 20;
 	size_t len = number < SEGMENTS - 1 ? SEGMENT : SEGMENT_LAST;
 
 	assert_int_equal(out->len, data_at + len);
@@ -385,10 +384,10 @@ static void check_segment(const struct packet *packet, size_t inner_at, const st
 		assert_int_equal(fl_load_be16(outer + FL_IPIP_AT_CHECKSUM), fl_ipip_checksum(outer));
 		assert_int_equal(fl_load_be32(outer + FL_IPIP_AT_PREVIOUS), 0);
 	} else {
-		assert_int_equal(fl_load_be16(outer + 4), out->len - PACKET_OUTER_AT - IPV6_LEN);
-		assert_int_equal(outer[IPV6_LEN + FL_LIST_SRV6_AT_LEFT], 0);
+		assert_int_equal(fl_load_be16(outer + 4), out->len - PACKET_OUTER_AT - FL_IPV6_LEN);
+		assert_int_equal(outer[FL_IPV6_LEN + FL_LIST_SRV6_AT_LEFT], 0);
 	}
-	assert_int_equal(fl_load_be16(inner + (is_ipv4 ? 2 : 4)), out->len - inner_at - (is_ipv4 ? 0 : IPV6_LEN));
+	assert_int_equal(fl_load_be16(inner + (is_ipv4 ? 2 : 4)), out->len - inner_at - (is_ipv4 ? 0 : FL_IPV6_LEN));
 	if (is_ipv4)
 		assert_int_equal(packet_checksum(inner, 20, 0), 0);
 	assert_int_equal(fl_load_be32(out->data + tcp_at + 4),

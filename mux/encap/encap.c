@@ -6,13 +6,6 @@
 
 #include <fairlead/delta.h>
 
-enum {
-	MACS_LEN = 12,
-	TYPE_IPV4 = 0x0800,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_VLAN = 0x8100,
-};
-
 #define ENTRY(NAME, word) &encap_##word,
 
 const struct encap *const encaps[FL_ENCAPS_COUNT + 1] = {FL_ENCAPS(ENTRY)};
@@ -35,7 +28,7 @@ void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl
 	memcpy(out->macs, hop->mac, 6);
 	memcpy(out->macs + 6, hop->source_mac, 6);
 	out->ipv6 = !fl_address_is_ipv4(address);
-	fl_store_be16(out->head + MACS_LEN, out->ipv6 ? TYPE_IPV6 : TYPE_IPV4);
+	fl_store_be16(out->head + FL_MACS_LEN, out->ipv6 ? FL_TYPE_IPV6 : FL_TYPE_IPV4);
 	if (out->ipv6) {
 		memcpy(out->addresses, hop->source.bytes, 16);
 		memcpy(out->addresses + 16, address->bytes, 16);
@@ -44,7 +37,7 @@ void encap_fill_ip(struct encap_template *out, uint8_t protocol, const struct fl
 	memcpy(out->head + ENCAP_AT_IP, ip, sizeof(ip));
 	memcpy(out->head + ENCAP_AT_IP + 12, hop->source.bytes + 12, 4);
 	memcpy(out->head + ENCAP_AT_IP + 16, address->bytes + 12, 4);
-	out->sum = encap_sum(out->head + ENCAP_AT_IP, ENCAP_IPV4_LEN);
+	out->sum = encap_sum(out->head + ENCAP_AT_IP, FL_IPV4_LEN);
 }
 
 uint8_t *encap_write_ipv6(uint8_t *out, const struct encap_template *template, uint8_t protocol, uint8_t tos,
@@ -59,7 +52,7 @@ uint8_t *encap_write_ipv6(uint8_t *out, const struct encap_template *template, u
 	ip[6] = protocol;
 	ip[7] = ENCAP_TTL;
 	memcpy(ip + 8, template->addresses, 32);
-	return ip + ENCAP_IPV6_LEN;
+	return ip + FL_IPV6_LEN;
 }
 
 struct fl_address encap_destination(const struct encap_template *template)
@@ -81,7 +74,7 @@ int encap_refuse_foreign(const struct fl_delta_backend *backend, struct reason *
 
 void encap_write_vlan(uint8_t *out, uint16_t vlan)
 {
-	memmove(out, out + ENCAP_VLAN_LEN, MACS_LEN);
-	fl_store_be16(out + MACS_LEN, TYPE_VLAN);
-	fl_store_be16(out + MACS_LEN + 2, vlan);
+	memmove(out, out + FL_VLAN_LEN, FL_MACS_LEN);
+	fl_store_be16(out + FL_MACS_LEN, FL_TYPE_VLAN);
+	fl_store_be16(out + FL_MACS_LEN + 2, vlan);
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include <fairlead/encap.h>
+#include <fairlead/ip.h>
 #include <fairlead/list.h>
 
 #include "config/reason.h"
@@ -30,12 +31,9 @@ struct service_config;
 
 enum encap_numbers {
 	ENCAP_AT_IP = 14,
-	ENCAP_IPV4_LEN = 20,
-	ENCAP_IPV6_LEN = 40,
 	ENCAP_TTL = 64,
-	ENCAP_VLAN_LEN = 4,
 	ENCAP_OWN_LEN = 16, /* behind the IPv4 header */
-	ENCAP_HEAD_LEN = ENCAP_AT_IP + ENCAP_IPV4_LEN + ENCAP_OWN_LEN,
+	ENCAP_HEAD_LEN = ENCAP_AT_IP + FL_IPV4_LEN + ENCAP_OWN_LEN,
 };
 
 /* Headers without a VLAN tag that the packet path writes by itself: over IPv4, the last one over IPv6. */
@@ -127,7 +125,7 @@ uint16_t encap_sum(const uint8_t *header, uint32_t len);
 /* The backend's address in a template. */
 struct fl_address encap_destination(const struct encap_template *template);
 
-/* Inserts a VLAN tag behind the MAC addresses of a frame that begins ENCAP_VLAN_LEN bytes behind out. */
+/* Inserts a VLAN tag behind the MAC addresses of a frame that begins FL_VLAN_LEN bytes behind out. */
 void encap_write_vlan(uint8_t *out, uint16_t vlan);
 
 /* The largest inner packet that fits an MTU; 0 if none does. */

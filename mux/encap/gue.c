@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encap/gue.h"
 
-#include <fairlead/list_tag.h>
+#include <netinet/in.h>
 
-enum { PROTOCOL_UDP = 17 };
+#include <fairlead/list_tag.h>
 
 static void fill(struct encap_template *out, uint16_t service, const struct fl_address *address,
 		 const struct next_hop *hop)
@@ -12,7 +12,7 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 	uint8_t gue[FL_LIST_MAX_LEN];
 
 	fl_list_write(&list, gue);
-	encap_fill_ip(out, PROTOCOL_UDP, address, hop);
+	encap_fill_ip(out, IPPROTO_UDP, address, hop);
 	if (out->ipv6)
 		return;
 	out->plain = hop->vlan ? ENCAP_PLAIN_NONE : ENCAP_PLAIN_GUE;
@@ -30,7 +30,7 @@ static uint32_t overhead(const struct encap_template *template, uint8_t count, u
 static uint8_t *write_ipv6(uint8_t *out, const struct encap_template *template, uint8_t tos, uint32_t hash,
 			   uint32_t udp_len)
 {
-	uint8_t *udp = encap_write_ipv6(out, template, PROTOCOL_UDP, tos, hash, udp_len);
+	uint8_t *udp = encap_write_ipv6(out, template, IPPROTO_UDP, tos, hash, udp_len);
 
 	fl_store_be16(udp + 2, FL_LIST_GUE_PORT);
 	fl_store_be16(udp + 6, 0);
@@ -39,7 +39,7 @@ static uint8_t *write_ipv6(uint8_t *out, const struct encap_template *template, 
 
 static uint8_t *write_ipv4(uint8_t *out, const struct encap_template *template, uint8_t tos, uint32_t udp_len)
 {
-	uint32_t ip_len = ENCAP_IPV4_LEN + udp_len;
+	uint32_t ip_len = FL_IPV4_LEN + udp_len;
 
 	memcpy(out, template->head, GUE_AT_GUE);
 	out[ENCAP_AT_IP + 1] = tos;
@@ -50,11 +50,11 @@ static uint8_t *write_ipv4(uint8_t *out, const struct encap_template *template, 
 
 void gue_write_outer(uint8_t *out, const struct encap_template *template, uint8_t tos, uint32_t hash, uint32_t len)
 {
-	uint8_t *udp = template->ipv6 ? write_ipv6(out, template, tos, hash, GUE_UDP_LEN + len)
-				      : write_ipv4(out, template, tos, GUE_UDP_LEN + len);
+	uint8_t *udp = template->ipv6 ? write_ipv6(out, template, tos, hash, FL_UDP_LEN + len)
+				      : write_ipv4(out, template, tos, FL_UDP_LEN + len);
 
 	fl_store_be16(udp, fl_outer_source_port(hash));
-	fl_store_be16(udp + 4, (uint16_t)(GUE_UDP_LEN + len));
+	fl_store_be16(udp + 4, (uint16_t)(FL_UDP_LEN + len));
 }
 
 static void write_tag(uint8_t *gue, uint32_t len, const struct encap_template *template,

@@ -24,11 +24,10 @@
 #include "encap/encap.h"
 
 enum gue_numbers {
-	GUE_UDP_LEN = 8,
-	GUE_AT_UDP = ENCAP_AT_IP + ENCAP_IPV4_LEN,  /* over IPv4 */
-	GUE_AT_GUE = GUE_AT_UDP + GUE_UDP_LEN,      /* over IPv4 */
-	GUE_AT_UDP6 = ENCAP_AT_IP + ENCAP_IPV6_LEN, /* over IPv6 */
-	GUE_AT_GUE6 = GUE_AT_UDP6 + GUE_UDP_LEN,
+	GUE_AT_UDP = ENCAP_AT_IP + FL_IPV4_LEN,  /* over IPv4 */
+	GUE_AT_GUE = GUE_AT_UDP + FL_UDP_LEN,    /* over IPv4 */
+	GUE_AT_UDP6 = ENCAP_AT_IP + FL_IPV6_LEN, /* over IPv6 */
+	GUE_AT_GUE6 = GUE_AT_UDP6 + FL_UDP_LEN,
 	GUE_PLAIN_LEN = GUE_AT_GUE + FL_LIST_AT_CANDIDATES, /* over IPv4, without candidates and tag */
 	GUE_LEN_MAX = GUE_AT_GUE6 + FL_LIST_MAX_LEN,
 };
@@ -65,7 +64,7 @@ static inline void gue_write_plain(uint8_t *out, const struct encap_template *te
 	fl_store_be16(out + ENCAP_AT_IP + 2, (uint16_t)ip_len);
 	fl_store_be16(out + ENCAP_AT_IP + 10, gue_checksum(template, tos, ip_len));
 	fl_store_be16(udp, fl_outer_source_port(hash));
-	fl_store_be16(udp + 4, (uint16_t)(ip_len - ENCAP_IPV4_LEN));
+	fl_store_be16(udp + 4, (uint16_t)(ip_len - FL_IPV4_LEN));
 	gue[0] = (uint8_t)((FL_LIST_BASE_LEN + bytes) / 4);
 	gue[1] = inner_protocol;
 	gue[FL_LIST_AT_VERSION] = (uint8_t)(FL_LIST_VERSION << 4 | ready >> 4);

@@ -6,6 +6,7 @@
 #include "encap/encap.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include <fairlead/delta.h>
@@ -13,8 +14,6 @@
 
 #include "config/address.h"
 #include "config/service_config.h"
-
-enum { PROTOCOL_IPIP = 4 };
 
 /* The option can't hold an IPv6 address, nor stand for a packet without a bucket. */
 static int check(const struct service_config *config, struct reason *why)
@@ -48,7 +47,7 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 	uint8_t *ip = out->head + ENCAP_AT_IP;
 
 	(void)service; /* the outer header does not name it */
-	encap_fill_ip(out, PROTOCOL_IPIP, address, hop);
+	encap_fill_ip(out, IPPROTO_IPIP, address, hop);
 	ip[0] = FL_IPIP_VERSION_IHL;
 	ip[FL_IPIP_AT_OPTION] = FL_IPIP_OPTION_TYPE;
 	ip[FL_IPIP_AT_OPTION_LEN] = FL_IPIP_OPTION_LEN;

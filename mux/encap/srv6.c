@@ -31,7 +31,7 @@ static void fill(struct encap_template *out, uint16_t service, const struct fl_a
 static uint32_t overhead(const struct encap_template *template, uint8_t count, uint8_t flags)
 {
 	(void)template;
-	return ENCAP_IPV6_LEN + fl_list_srv6_len(count, flags);
+	return FL_IPV6_LEN + fl_list_srv6_len(count, flags);
 }
 
 static void write_tag(uint8_t *srh, uint32_t len, const struct fl_address *to, const struct encap_fields *fields)

@@ -18,7 +18,7 @@
 
 enum srv6_numbers {
 	SRV6_PROTOCOL = 43, /* a routing header */
-	SRV6_AT_SRH = ENCAP_AT_IP + ENCAP_IPV6_LEN,
+	SRV6_AT_SRH = ENCAP_AT_IP + FL_IPV6_LEN,
 	SRV6_AT_SEGMENT = SRV6_AT_SRH + FL_LIST_SRV6_AT_SEGMENTS,
 	SRV6_AT_TLV = SRV6_AT_SEGMENT + FL_LIST_SRV6_SEGMENT_LEN, /* without candidates, as below */
 	SRV6_PLAIN_LEN = SRV6_AT_TLV + FL_LIST_SRV6_TLV_LEN,      /* without a tag */

@@ -23,7 +23,7 @@ static bool read_fragment(const uint8_t *header, struct ipv6_walk *walk)
 
 enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct ipv6_walk *out)
 {
-	struct ipv6_walk walk = {.protocol = ip[6], .at = IPV6_LEN};
+	struct ipv6_walk walk = {.protocol = ip[6], .at = FL_IPV6_LEN};
 
 	for (int headers = 0;; headers++) {
 		const uint8_t *header = ip + walk.at;
@@ -33,12 +33,12 @@ enum verdict ipv6_walk(const uint8_t *ip, uint32_t len, uint32_t total, struct i
 		    walk.protocol != AUTHENTICATION && walk.protocol != DESTINATION)
 			break;
 		if (headers == IPV6_EXTENSIONS_MAX || (walk.protocol == HOP_BY_HOP && headers) ||
-		    total - walk.at < IPV6_FRAGMENT_LEN)
+		    total - walk.at < FL_IPV6_FRAGMENT_LEN)
 			return VERDICT_IP_EXTENSION;
-		if (len - walk.at < IPV6_FRAGMENT_LEN)
+		if (len - walk.at < FL_IPV6_FRAGMENT_LEN)
 			return VERDICT_SEGMENTED;
 		if (walk.protocol == FRAGMENT)
-			size = IPV6_FRAGMENT_LEN;
+			size = FL_IPV6_FRAGMENT_LEN;
 		else if (walk.protocol == AUTHENTICATION)
 			size = (header[1] + 2U) * 4;
 		else

@@ -6,14 +6,13 @@
 #ifndef FAIRLEAD_MUX_FLOW_IPV6_EXTENSIONS_H
 #define FAIRLEAD_MUX_FLOW_IPV6_EXTENSIONS_H
 
+#include <fairlead/ip.h>
 #include <fairlead/types.h>
 
 #include "flow/verdict.h"
 
 enum ipv6_numbers {
-	IPV6_LEN = 40,
 	IPV6_EXTENSIONS_MAX = 8,
-	IPV6_FRAGMENT_LEN = 8,
 };
 
 /* Where the walk through the extension headers ended. */

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <fairlead/ip.h>
+
 enum transport_numbers {
-	TRANSPORT_TCP_LEN = 20,
-	TRANSPORT_UDP_LEN = 8,
 	TRANSPORT_PORTS_LEN = 4,
 	TRANSPORT_AT_TCP_FLAGS = 13,
 	TRANSPORT_TCP_FIN = 0x01,

@@ -6,6 +6,8 @@
 
 #include <rte_ring.h>
 
+#include <fairlead/ip.h>
+
 #include "encap/encap.h"
 #include "packet/classify.h"
 #include "flow/ipv6_extensions.h"
@@ -16,7 +18,6 @@
 enum {
 	NONE_HELD = 0xffff,
 	READY_MAX = FRAGMENTS_HELD + FRAGMENTS_RING + 2 * BURST_MAX,
-	IPV4_OFFSET_MASK = 0x1fff,
 	PORTS_MIN = 8, /* of a transport header in a first fragment */
 };
 
@@ -159,7 +160,7 @@ static void read_fragment(const struct fl_siphash_key *seed, const uint8_t *fram
 		out->family = 4;
 		out->id = fl_load_be16(ip + 4);
 		out->protocol = ip[9];
-		out->first = !(fl_load_be16(ip + 6) & IPV4_OFFSET_MASK);
+		out->first = !(fl_load_be16(ip + 6) & FL_IPV4_OFFSET);
 		out->l4_len = packet->ip_len - (packet->at_l4 - packet->at_ip);
 	}
 	memcpy(key, out->addresses, 32);

@@ -239,7 +239,7 @@ static __attribute__((noinline)) enum verdict encap_any(struct burst *burst, uin
 {
 	struct packet *packet = &burst->packets[i];
 	const struct encap *encap = packet->service->encap;
-	uint32_t vlan_len = backend->vlan ? ENCAP_VLAN_LEN : 0;
+	uint32_t vlan_len = backend->vlan ? FL_VLAN_LEN : 0;
 	uint32_t present, overhead;
 	struct long_list list;
 	struct encap_fields fields = {

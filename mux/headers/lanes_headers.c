@@ -141,7 +141,7 @@ VEC_INLINE void make_fields(const struct lanes *lanes, enum form form, uint64_t 
 	}
 	port = vec_right(vec_load(lanes->hash), 18);
 	port = vec_or(vec_all(0xc000), vec_and(port, vec_all(0x3fff)));
-	right = swap16(vec_sub(ip_len, vec_all(ENCAP_IPV4_LEN)));
+	right = swap16(vec_sub(ip_len, vec_all(FL_IPV4_LEN)));
 	left = vec_or3(left, vec_left(swap16(port), 40), vec_left(right, 56));
 	right = vec_or(vec_right(right, 8), vec_all(fixed));
 	if (has_lists(form) || form == FORM_SECOND)
@@ -158,7 +158,7 @@ VEC_INLINE void make_srv6(const struct lanes *lanes, vec ip_len, vec services, u
 	const uint64_t next = lanes->is_ipv6 ? FL_LIST_GUE_IPV6 : FL_LIST_GUE_IPV4;
 	const vec tos = vec_and(vec_right(vec_load(lanes->word), 24), vec_all(0xff));
 	const vec label = vec_and(vec_right(vec_load(lanes->hash), 12), vec_all(0xfffff));
-	const vec len = swap16(vec_sub(ip_len, vec_all(ENCAP_IPV6_LEN)));
+	const vec len = swap16(vec_sub(ip_len, vec_all(FL_IPV6_LEN)));
 	const vec generation = vec_and(swap32(vec_load(lanes->place)), vec_all(0xffffffff00000000));
 	vec word = swap32(vec_or3(vec_all(6U << 28), vec_left(tos, 20), label));
 

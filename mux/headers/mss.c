@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "headers/mss.h"
 
+#include <fairlead/ip.h>
+
 enum {
-	TCP_LEN = 20,
 	AT_OFFSET = 12,
 	AT_CHECKSUM = 16,
 	OPTION_END = 0,
@@ -14,7 +15,7 @@ enum {
 /* Offset of the MSS option's value; 0: there is none. */
 static uint32_t find(const uint8_t *tcp, uint32_t header)
 {
-	uint32_t at = TCP_LEN;
+	uint32_t at = FL_TCP_LEN;
 
 	while (at < header && tcp[at] != OPTION_END) {
 		if (tcp[at] == OPTION_NOP) {

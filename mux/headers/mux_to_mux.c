@@ -13,24 +13,15 @@
 #include "service/peers.h"
 #include "flow/transport.h"
 
-enum {
-	MACS_LEN = 12,
-	ETHERNET_LEN = 14,
-	IPV4_LEN = 20,
-	FRAGMENT_BITS = 0x3fff,
-	TYPE_IPV4 = 0x0800,
-	TYPE_IPV6 = 0x86dd,
-};
-
 enum verdict mux_to_mux_classify(const uint8_t *ip, uint32_t len, struct packet *out)
 {
 	bool ipv6 = ip[0] >> 4 == 6;
-	uint32_t header = ipv6 ? IPV6_LEN : IPV4_LEN;
+	uint32_t header = ipv6 ? FL_IPV6_LEN : FL_IPV4_LEN;
 
-	if (len < header + TRANSPORT_UDP_LEN || ip[ipv6 ? 6 : 9] != IPPROTO_UDP ||
+	if (len < header + FL_UDP_LEN || ip[ipv6 ? 6 : 9] != IPPROTO_UDP ||
 	    fl_load_be16(ip + header + 2) != FL_LIST_GUE_PORT)
 		return VERDICT_NOT_OURS;
-	if (!ipv6 && (ip[0] != 0x45 || fl_load_be16(ip + 6) & FRAGMENT_BITS))
+	if (!ipv6 && (ip[0] != 0x45 || fl_load_be16(ip + 6) & FL_IPV4_FRAGMENT))
 		return VERDICT_NOT_OURS;
 	out->flags = ipv6 ? PACKET_IPV6 : 0;
 	out->at_l4 = (uint16_t)(out->at_ip + header);
@@ -60,21 +51,21 @@ static bool has_right_tag(const struct peers *peers, const struct fl_fragment *f
 /* Makes the frame's Ethernet header, with this type, that of the packet which begins at `at`. */
 static void uncover(struct rte_mbuf *mbuf, uint32_t at, uint16_t type)
 {
-	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), macs[MACS_LEN];
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), macs[FL_MACS_LEN];
 
-	memcpy(macs, frame, MACS_LEN);
-	mbuf->data_off = (uint16_t)(mbuf->data_off + at - ETHERNET_LEN);
-	mbuf->data_len = (uint16_t)(mbuf->data_len - (at - ETHERNET_LEN));
+	memcpy(macs, frame, FL_MACS_LEN);
+	mbuf->data_off = (uint16_t)(mbuf->data_off + at - FL_ETHERNET_LEN);
+	mbuf->data_len = (uint16_t)(mbuf->data_len - (at - FL_ETHERNET_LEN));
 	mbuf->pkt_len = mbuf->data_len;
 	frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	memcpy(frame, macs, MACS_LEN);
-	fl_store_be16(frame + MACS_LEN, type);
+	memcpy(frame, macs, FL_MACS_LEN);
+	fl_store_be16(frame + FL_MACS_LEN, type);
 }
 
 enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf, const struct packet *packet)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *udp = frame + packet->at_l4;
-	const uint8_t *gue = udp + GUE_UDP_LEN, *end = frame + mbuf->data_len;
+	const uint8_t *gue = udp + FL_UDP_LEN, *end = frame + mbuf->data_len;
 	uint32_t udp_len = fl_load_be16(udp + 4), head;
 	struct fl_fragment fragment;
 	struct fl_address from, to;
@@ -84,15 +75,15 @@ enum verdict mux_to_mux_unwrap(const struct peers *peers, struct rte_mbuf *mbuf,
 		return VERDICT_PEER_UNKNOWN;
 	if (mbuf->data_len < mbuf->pkt_len)
 		return VERDICT_SEGMENTED;
-	if (udp_len > (uint32_t)(end - udp) || udp_len < GUE_UDP_LEN ||
+	if (udp_len > (uint32_t)(end - udp) || udp_len < FL_UDP_LEN ||
 	    !fl_fragment_parse(gue, udp + udp_len, &fragment))
 		return VERDICT_PEER_MALFORMED;
 	head = fl_fragment_len(fragment.flags);
 	if (peers->deal.tag_flags &&
-	    !has_right_tag(peers, &fragment, &from, &to, gue + head, udp_len - (uint32_t)GUE_UDP_LEN - head))
+	    !has_right_tag(peers, &fragment, &from, &to, gue + head, udp_len - (uint32_t)FL_UDP_LEN - head))
 		return VERDICT_PEER_UNTRUSTED;
 	uncover(mbuf, (uint32_t)(gue - frame) + head,
-		fragment.inner_protocol == FL_LIST_GUE_IPV4 ? TYPE_IPV4 : TYPE_IPV6);
+		fragment.inner_protocol == FL_LIST_GUE_IPV4 ? FL_TYPE_IPV4 : FL_TYPE_IPV6);
 	return VERDICT_PEER;
 }
 
@@ -129,7 +120,7 @@ enum verdict mux_to_mux_wrap(const struct lookup *lookup, const struct peer *pee
 {
 	const struct backend *line = &peer->line;
 	uint8_t flags = lookup->peers->deal.tag_flags & FL_LIST_TAG;
-	uint32_t vlan_len = line->vlan ? ENCAP_VLAN_LEN : 0, at_gue = line->outer.ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
+	uint32_t vlan_len = line->vlan ? FL_VLAN_LEN : 0, at_gue = line->outer.ipv6 ? GUE_AT_GUE6 : GUE_AT_GUE;
 	uint32_t len = at_gue + fl_fragment_len(flags), prepend = vlan_len + len - packet->at_ip;
 	uint32_t room = room_to_servers(lookup, line, flags);
 	uint8_t *out;

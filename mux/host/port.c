@@ -13,13 +13,13 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 
+#include <fairlead/ip.h>
+
 #include "host/interface.h"
 #include "host/mac.h"
 #include "host/xdp.h"
 
 enum {
-	ETHERNET_LEN = 14,
-	VLAN_LEN = 4,
 	RING_SIZE = 2048,
 	POOL_PER_QUEUE = 4 * RING_SIZE, /* AF_XDP: fill, receive, send and completion ring of each queue pair */
 	POOL_CACHE = 256,
@@ -28,7 +28,7 @@ enum {
 	XDP_FRAME_EXTRA = 64 + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + XDP_HEADROOM,
 	ROOM_MIN = 2048 + RTE_PKTMBUF_HEADROOM,
 	/* a buffer's size is a 16-bit number, and the packet socket's frame must fit one as well */
-	MTU_MAX = 32768 - 128 - ETHERNET_LEN - VLAN_LEN,
+	MTU_MAX = 32768 - 128 - FL_ETHERNET_LEN - FL_VLAN_LEN,
 	EAL_ARGUMENTS_MAX = 16 + 2 * OPTIONS_PORTS_MAX,
 };
 
@@ -131,9 +131,9 @@ static int look_up(struct port *port, const char *interface, unsigned workers, s
 				  "--workers: %u does not suit %s, which has %u receive queues; packets of the others "
 				  "would miss the mux (ethtool -L %s changes their number)",
 				  workers, interface, queues, interface);
-	if (port->mtu + ETHERNET_LEN + VLAN_LEN + (int)XDP_FRAME_EXTRA > XDP_FRAME_MAX)
+	if (port->mtu + FL_ETHERNET_LEN + FL_VLAN_LEN + (int)XDP_FRAME_EXTRA > XDP_FRAME_MAX)
 		return reason_set(why, -EINVAL, "--port: %s has MTU %u; allowed with af_xdp: at most %d", interface,
-				  port->mtu, XDP_FRAME_MAX - (int)XDP_FRAME_EXTRA - ETHERNET_LEN - VLAN_LEN);
+				  port->mtu, XDP_FRAME_MAX - (int)XDP_FRAME_EXTRA - FL_ETHERNET_LEN - FL_VLAN_LEN);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static int probe_af_packet(struct port *port, unsigned index, unsigned workers, 
 	char devargs[OPTIONS_TEXT_MAX * 2];
 	unsigned frame = 2048;
 
-	while (frame < port->mtu + ETHERNET_LEN + VLAN_LEN + 128U) /* 128: the packet socket's own header */
+	while (frame < port->mtu + FL_ETHERNET_LEN + FL_VLAN_LEN + 128U) /* 128: the packet socket's own header */
 		frame *= 2;
 	snprintf(devargs, sizeof(devargs), "net_af_packet%u,iface=%s,qpairs=%u,blocksz=%u,framesz=%u,framecnt=%u",
 		 index, port->interface, workers, 32 * frame, frame, RING_SIZE);
@@ -302,7 +302,7 @@ static int make_pool(struct ports *ports, const struct options *options, struct 
 	unsigned room = ROOM_MIN, count = queues * POOL_PER_QUEUE - 1;
 
 	for (unsigned i = 0; i < ports->count; i++) {
-		unsigned frame = ports->port[i].mtu + ETHERNET_LEN + VLAN_LEN;
+		unsigned frame = ports->port[i].mtu + FL_ETHERNET_LEN + FL_VLAN_LEN;
 
 		if (ports->port[i].mtu > MTU_MAX)
 			return reason_set(why, -EINVAL, "--port: '%s' has MTU %u; allowed: at most %d",

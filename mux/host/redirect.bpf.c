@@ -19,10 +19,11 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include <fairlead/ip.h>
+
 enum {
 	QUEUES_MAX = 64,
 	VIPS_MAX = 65536, /* REGISTRY_VIPS_MAX and the mux's own */
-	VLANS_MAX = 2,
 	GUE_PORT = 6080,
 	VIP = 1,  /* the mux takes everything sent to it */
 	SELF = 2, /* the mux's own address: it takes only packets from other muxes */
@@ -67,7 +68,7 @@ static __always_inline void *ip_header(void *data, void *end, __be16 *type)
 		return NULL;
 	*type = ethernet->h_proto;
 #pragma unroll
-	for (i = 0; i < VLANS_MAX; i++) {
+	for (i = 0; i < FL_VLANS_MAX; i++) {
 		struct vlan_tag *tag = at;
 
 		if (*type != bpf_htons(ETH_P_8021Q) && *type != bpf_htons(ETH_P_8021AD))

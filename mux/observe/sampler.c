@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fairlead/ip.h>
 #include <fairlead/ring.h>
 
 #include <rte_ring.h>
@@ -14,13 +15,6 @@
 #include "ring/lists.h"
 
 enum {
-	AT_TYPE = 12,
-	VLAN_LEN = 4,
-	VLANS_MAX = 2,
-	TYPE_IPV4 = 0x0800,
-	TYPE_VLAN = 0x8100,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_SERVICE_VLAN = 0x88a8,
 	BURSTS_A_SECOND = 10, /* at most a tenth of a second's tokens accumulate */
 };
 
@@ -144,16 +138,16 @@ static bool take_token(struct sampler *sampler)
 /* The offset of the sender's IP packet in the frame; the frame's length if there is none. */
 static uint32_t inner_at(const struct rte_mbuf *mbuf, const struct packet *packet, const uint8_t *frame)
 {
-	uint32_t at = AT_TYPE;
+	uint32_t at = FL_MACS_LEN;
 
 	if (packet->verdict == VERDICT_SERVICE || packet->verdict == VERDICT_FRAGMENT_FORWARDED)
 		return mbuf->data_len - packet->ip_len;
-	for (int i = 0; i <= VLANS_MAX && at + 2U <= mbuf->data_len; i++, at += VLAN_LEN) {
+	for (int i = 0; i <= FL_VLANS_MAX && at + 2U <= mbuf->data_len; i++, at += FL_VLAN_LEN) {
 		uint16_t type = fl_load_be16(frame + at);
 
-		if (type == TYPE_IPV4 || type == TYPE_IPV6)
+		if (type == FL_TYPE_IPV4 || type == FL_TYPE_IPV6)
 			return at + 2;
-		if (type != TYPE_VLAN && type != TYPE_SERVICE_VLAN)
+		if (type != FL_TYPE_VLAN && type != FL_TYPE_SERVICE_VLAN)
 			break;
 	}
 	return mbuf->data_len;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "packet/answer.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include "packet/icmp.h"
 #include "flow/ipv6_extensions.h"
 
 enum {
-	MAC_LEN = 6,
 	L2_MAX = 22,
-	IPV4_LEN = 20,
-	PROTOCOL_ICMP = 1,
-	PROTOCOL_ICMPV6 = 58,
 	TOKEN = 1000,
 };
 
@@ -61,7 +58,7 @@ static void swap(uint8_t *a, uint8_t *b, uint32_t len)
 
 static bool from_a_host(const uint8_t *frame)
 {
-	return !(frame[MAC_LEN] & 1);
+	return !(frame[FL_MAC_LEN] & 1);
 }
 
 bool answer_echo(struct rte_mbuf *mbuf, const struct packet *packet)
@@ -70,7 +67,7 @@ bool answer_echo(struct rte_mbuf *mbuf, const struct packet *packet)
 
 	if (!from_a_host(frame))
 		return false;
-	swap(frame, frame + MAC_LEN, MAC_LEN);
+	swap(frame, frame + FL_MAC_LEN, FL_MAC_LEN);
 	if (packet->flags & PACKET_IPV6) {
 		swap(ip + 8, ip + 24, 16);
 		ip[7] = ANSWER_TTL;
@@ -94,44 +91,44 @@ bool answer_echo(struct rte_mbuf *mbuf, const struct packet *packet)
 /* ip: room for the header in front of ICMP; quote: the packet that the error is about. */
 static void write_ipv4(uint8_t *ip, const uint8_t *quote, uint32_t quoted, uint16_t mtu)
 {
-	uint8_t *icmp = ip + IPV4_LEN;
+	uint8_t *icmp = ip + FL_IPV4_LEN;
 
-	memset(ip, 0, IPV4_LEN + ICMP_LEN);
+	memset(ip, 0, FL_IPV4_LEN + FL_ICMP_LEN);
 	ip[0] = 0x45;
-	fl_store_be16(ip + 2, (uint16_t)(IPV4_LEN + ICMP_LEN + quoted));
+	fl_store_be16(ip + 2, (uint16_t)(FL_IPV4_LEN + FL_ICMP_LEN + quoted));
 	ip[8] = ANSWER_TTL;
-	ip[9] = PROTOCOL_ICMP;
+	ip[9] = IPPROTO_ICMP;
 	memcpy(ip + 12, quote + 16, 4);
 	memcpy(ip + 16, quote + 12, 4);
-	fl_store_be16(ip + 10, sum_fold(sum_add(0, ip, IPV4_LEN)));
+	fl_store_be16(ip + 10, sum_fold(sum_add(0, ip, FL_IPV4_LEN)));
 	icmp[0] = ICMP_UNREACHABLE;
 	icmp[1] = ICMP_FRAGMENTATION_NEEDED;
 	fl_store_be16(icmp + 6, mtu);
-	fl_store_be16(icmp + 2, sum_fold(sum_add(0, icmp, ICMP_LEN + quoted)));
+	fl_store_be16(icmp + 2, sum_fold(sum_add(0, icmp, FL_ICMP_LEN + quoted)));
 }
 
 static void write_ipv6(uint8_t *ip, const uint8_t *quote, uint32_t quoted, uint16_t mtu)
 {
-	uint8_t *icmp = ip + IPV6_LEN;
-	uint32_t len = ICMP_LEN + quoted;
+	uint8_t *icmp = ip + FL_IPV6_LEN;
+	uint32_t len = FL_ICMP_LEN + quoted;
 
-	memset(ip, 0, IPV6_LEN + ICMP_LEN);
+	memset(ip, 0, FL_IPV6_LEN + FL_ICMP_LEN);
 	ip[0] = 0x60;
 	fl_store_be16(ip + 4, (uint16_t)len);
-	ip[6] = PROTOCOL_ICMPV6;
+	ip[6] = IPPROTO_ICMPV6;
 	ip[7] = ANSWER_TTL;
 	memcpy(ip + 8, quote + 24, 16);
 	memcpy(ip + 24, quote + 8, 16);
 	icmp[0] = ICMPV6_TOO_BIG;
 	fl_store_be32(icmp + 4, mtu);
 	/* the pseudo-header: both addresses, length, protocol */
-	fl_store_be16(icmp + 2, sum_fold(sum_add(sum_add(len + PROTOCOL_ICMPV6, ip + 8, 32), icmp, len)));
+	fl_store_be16(icmp + 2, sum_fold(sum_add(sum_add(len + IPPROTO_ICMPV6, ip + 8, 32), icmp, len)));
 }
 
 bool answer_too_big(struct rte_mbuf *mbuf, const struct packet *packet)
 {
 	bool ipv6 = packet->flags & PACKET_IPV6;
-	uint32_t head = ipv6 ? IPV6_LEN + ICMP_LEN : IPV4_LEN + ICMP_LEN;
+	uint32_t head = ipv6 ? FL_IPV6_LEN + FL_ICMP_LEN : FL_IPV4_LEN + FL_ICMP_LEN;
 	uint32_t quoted = (ipv6 ? ANSWER_IPV6_MAX : ANSWER_IPV4_MAX) - head;
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), l2[L2_MAX];
 
@@ -140,7 +137,7 @@ bool answer_too_big(struct rte_mbuf *mbuf, const struct packet *packet)
 	if (!from_a_host(frame) || packet->at_ip > L2_MAX || rte_pktmbuf_headroom(mbuf) < head)
 		return false;
 	memcpy(l2, frame, packet->at_ip);
-	swap(l2, l2 + MAC_LEN, MAC_LEN);
+	swap(l2, l2 + FL_MAC_LEN, FL_MAC_LEN);
 	mbuf->data_off = (uint16_t)(mbuf->data_off - head);
 	mbuf->data_len = (uint16_t)(packet->at_ip + head + quoted);
 	mbuf->pkt_len = mbuf->data_len;

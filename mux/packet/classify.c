@@ -8,18 +8,6 @@
 #include "packet/transport.h"
 #include "headers/mux_to_mux.h"
 
-enum {
-	ETHERNET_LEN = 14,
-	VLAN_LEN = 4,
-	VLANS_MAX = 2,
-	IPV4_LEN = 20,
-	FRAGMENT_BITS = 0x3fff, /* more fragments, or an offset */
-	TYPE_IPV4 = 0x0800,
-	TYPE_VLAN = 0x8100,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_SERVICE_VLAN = 0x88a8,
-};
-
 /*
  * Whether an IPv4 header of that many 32-bit words has the one's-complement sum 0xffff: its plain sum is a multiple of
  * it (and not 0, since the version comes first). The sum does not depend on the byte order.
@@ -28,9 +16,9 @@ static inline bool checksum_right(const uint8_t *ip, uint32_t words)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < IPV4_LEN / 4; i++) /* unrolled: most have no options */
+	for (uint32_t i = 0; i < FL_IPV4_LEN / 4; i++) /* unrolled: most have no options */
 		sum += transport_load32(ip + 4 * i);
-	for (uint32_t i = IPV4_LEN / 4; i < words; i++)
+	for (uint32_t i = FL_IPV4_LEN / 4; i < words; i++)
 		sum += transport_load32(ip + 4 * i);
 	return sum % 0xffff == 0;
 }
@@ -47,7 +35,7 @@ static inline enum verdict classify_vip(const struct lookup *lookup, const struc
 {
 	uint32_t header = (ip[0] & 15) * 4U, total = fl_load_be16(ip + 2);
 
-	if (header < IPV4_LEN)
+	if (header < FL_IPV4_LEN)
 		return VERDICT_IP_HEADER_LENGTH;
 	if (header > frame_len)
 		return VERDICT_IP_TRUNCATED;
@@ -66,7 +54,7 @@ static inline enum verdict classify_vip(const struct lookup *lookup, const struc
 	out->tos = ip[1];
 	out->at_l4 = (uint16_t)(out->at_ip + header);
 	out->key[0] = transport_load64(ip + 12);
-	if (fl_load_be16(ip + 6) & FRAGMENT_BITS)
+	if (fl_load_be16(ip + 6) & FL_IPV4_FRAGMENT)
 		return VERDICT_FRAGMENT;
 	if (len < frame_len)
 		return VERDICT_SEGMENTED;
@@ -82,7 +70,7 @@ static inline enum verdict classify_ipv4(const struct lookup *lookup, const uint
 	const uint8_t *ip = data + at_ip;
 	const struct lookup_vip *vip;
 
-	if (len < at_ip + IPV4_LEN || ip[0] >> 4 != 4)
+	if (len < at_ip + FL_IPV4_LEN || ip[0] >> 4 != 4)
 		return VERDICT_NOT_OURS;
 	vip = lookup_vip(lookup, 0, lookup_low_of_ipv4(transport_load32(ip + 16)));
 	if (!vip)
@@ -97,27 +85,27 @@ static inline enum verdict classify_ipv4(const struct lookup *lookup, const uint
 static __attribute__((noinline)) enum verdict classify_other(const struct lookup *lookup, const uint8_t *data,
 							     uint32_t len, uint32_t frame_len, struct packet *out)
 {
-	uint32_t at = ETHERNET_LEN;
+	uint32_t at = FL_ETHERNET_LEN;
 	uint16_t type = fl_load_be16(data + at - 2);
 
-	for (int i = 0; i < VLANS_MAX && (type == TYPE_VLAN || type == TYPE_SERVICE_VLAN); i++) {
-		at += VLAN_LEN;
+	for (int i = 0; i < FL_VLANS_MAX && (type == FL_TYPE_VLAN || type == FL_TYPE_SERVICE_VLAN); i++) {
+		at += FL_VLAN_LEN;
 		if (len < at)
 			return VERDICT_NOT_OURS;
 		type = fl_load_be16(data + at - 2);
 	}
-	if (type == TYPE_IPV6)
+	if (type == FL_TYPE_IPV6)
 		return ipv6_classify(lookup, data, at, len, frame_len, out);
-	return type == TYPE_IPV4 ? classify_ipv4(lookup, data, at, len, frame_len, out) : VERDICT_NOT_OURS;
+	return type == FL_TYPE_IPV4 ? classify_ipv4(lookup, data, at, len, frame_len, out) : VERDICT_NOT_OURS;
 }
 
 void classify(const struct lookup *lookup, uint64_t mac, const uint8_t *data, uint32_t len, uint32_t frame_len,
 	      struct packet *out)
 {
-	if (len < ETHERNET_LEN || (transport_load64(data) & 0xffffffffffffULL) != mac)
+	if (len < FL_ETHERNET_LEN || (transport_load64(data) & 0xffffffffffffULL) != mac)
 		out->verdict = VERDICT_NOT_OURS;
 	else if (data[12] == 0x08 && data[13] == 0x00)
-		out->verdict = (uint8_t)classify_ipv4(lookup, data, ETHERNET_LEN, len, frame_len, out);
+		out->verdict = (uint8_t)classify_ipv4(lookup, data, FL_ETHERNET_LEN, len, frame_len, out);
 	else
 		out->verdict = (uint8_t)classify_other(lookup, data, len, frame_len, out);
 }

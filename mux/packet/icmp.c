@@ -5,11 +5,6 @@
 #include "flow/ipv6_extensions.h"
 #include "packet/transport.h"
 
-enum {
-	IPV4_LEN = 20,
-	IPV4_OFFSET_MASK = 0x1fff,
-};
-
 /* The quoted ports, the client's first: the quoted packet went the other way. */
 static uint64_t swapped_ports(const uint8_t *l4, uint8_t protocol)
 {
@@ -39,11 +34,11 @@ static enum verdict quote_ipv4(const struct lookup *lookup, const struct lookup_
 {
 	uint32_t header;
 
-	if (len < IPV4_LEN)
+	if (len < FL_IPV4_LEN)
 		return VERDICT_ICMP_TRUNCATED;
 	header = (quote[0] & 15) * 4U;
-	if (quote[0] >> 4 != 4 || header < IPV4_LEN || transport_load32(quote + 12) != transport_load32(ip + 16) ||
-	    fl_load_be16(quote + 6) & IPV4_OFFSET_MASK)
+	if (quote[0] >> 4 != 4 || header < FL_IPV4_LEN || transport_load32(quote + 12) != transport_load32(ip + 16) ||
+	    fl_load_be16(quote + 6) & FL_IPV4_OFFSET)
 		return VERDICT_ICMP_QUOTE;
 	if (len < header)
 		return VERDICT_ICMP_TRUNCATED;
@@ -59,7 +54,7 @@ static enum verdict quote_ipv6(const struct lookup *lookup, const struct lookup_
 	struct ipv6_walk walk;
 	enum verdict verdict;
 
-	if (len < IPV6_LEN)
+	if (len < FL_IPV6_LEN)
 		return VERDICT_ICMP_TRUNCATED;
 	if (quote[0] >> 4 != 6 || memcmp(quote + 8, ip + 24, 16))
 		return VERDICT_ICMP_QUOTE;
@@ -85,7 +80,7 @@ static enum verdict echo_for(const struct lookup *lookup, uint64_t high, uint64_
 enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 				const uint8_t *icmp, uint32_t len, struct packet *out)
 {
-	if (len < ICMP_LEN)
+	if (len < FL_ICMP_LEN)
 		return VERDICT_ICMP_TRUNCATED;
 	switch (icmp[0]) {
 	case ICMP_ECHO_REQUEST:
@@ -96,7 +91,7 @@ enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup
 	case ICMP_UNREACHABLE:
 	case ICMP_TIME:
 	case ICMP_PARAMETER:
-		return quote_ipv4(lookup, vip, ip, icmp + ICMP_LEN, len - ICMP_LEN, out);
+		return quote_ipv4(lookup, vip, ip, icmp + FL_ICMP_LEN, len - FL_ICMP_LEN, out);
 	default:
 		return VERDICT_ICMP_TYPE;
 	}
@@ -105,10 +100,10 @@ enum verdict icmp_classify_ipv4(const struct lookup *lookup, const struct lookup
 enum verdict icmp_classify_ipv6(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 				const uint8_t *icmp, uint32_t len, struct packet *out)
 {
-	if (len < ICMP_LEN)
+	if (len < FL_ICMP_LEN)
 		return VERDICT_ICMP_TRUNCATED;
 	if (icmp[0] < ICMPV6_INFORMATIONAL)
-		return quote_ipv6(lookup, vip, ip, icmp + ICMP_LEN, len - ICMP_LEN, out);
+		return quote_ipv6(lookup, vip, ip, icmp + FL_ICMP_LEN, len - FL_ICMP_LEN, out);
 	if (icmp[0] != ICMPV6_ECHO_REQUEST || icmp[1] || ip[6] != IPPROTO_ICMPV6)
 		return VERDICT_ICMP_TYPE;
 	return echo_for(lookup, transport_load64(ip + 8), transport_load64(ip + 16));

@@ -12,13 +12,14 @@
 #ifndef FAIRLEAD_MUX_ICMP_H
 #define FAIRLEAD_MUX_ICMP_H
 
+#include <fairlead/ip.h>
+
 #include "flow/packet.h"
 
 struct lookup;
 struct lookup_vip;
 
 enum icmp_numbers {
-	ICMP_LEN = 8,
 	ICMP_ECHO_REPLY = 0,
 	ICMP_UNREACHABLE = 3,
 	ICMP_FRAGMENTATION_NEEDED = 4, /* a code of unreachable */

@@ -27,8 +27,8 @@ static inline bool source_forbidden(const uint8_t *ip)
 static enum verdict classify_vip(const struct lookup *lookup, const struct lookup_vip *vip, const uint8_t *ip,
 				 uint32_t len, uint32_t frame_len, struct packet *out)
 {
-	uint32_t total = IPV6_LEN + fl_load_be16(ip + 4);
-	struct ipv6_walk walk = {.protocol = ip[6], .at = IPV6_LEN};
+	uint32_t total = FL_IPV6_LEN + fl_load_be16(ip + 4);
+	struct ipv6_walk walk = {.protocol = ip[6], .at = FL_IPV6_LEN};
 	enum verdict verdict;
 
 	if (total > frame_len || total > UINT16_MAX)
@@ -63,7 +63,7 @@ enum verdict ipv6_classify(const struct lookup *lookup, const uint8_t *data, uin
 	const struct lookup_vip *vip;
 	uint64_t high, low;
 
-	if (len < at_ip + IPV6_LEN || ip[0] >> 4 != 6)
+	if (len < at_ip + FL_IPV6_LEN || ip[0] >> 4 != 6)
 		return VERDICT_NOT_OURS;
 	high = transport_load64(ip + 24);
 	low = transport_load64(ip + 32);

@@ -13,7 +13,7 @@
 #include "flow/service.h"
 
 enum {
-	AT_L4 = AT_IP + ENCAP_IPV4_LEN,
+	AT_L4 = AT_IP + FL_IPV4_LEN,
 	SYN_SHIFT = 45,
 	SEEN = 48, /* what is read of each frame: up to TCP's flags */
 };
@@ -108,10 +108,10 @@ void lanes_look(struct burst *burst, uint32_t first, struct lanes *lanes, const 
 	key = vec_or(vec_right(head.word[3], 16), vec_left(head.word[4], 48));
 	ports = vec_and(vec_right(head.word[4], 16), low32);
 	total = swap16(head.word[2]);
-	l4_len = vec_sub(total, vec_all(ENCAP_IPV4_LEN));
+	l4_len = vec_sub(total, vec_all(FL_IPV4_LEN));
 	own_len = vec_and(vec_right(head.word[5], 50), vec_all(0x3c));
 	own_len = vec_select(is_udp, swap16(vec_right(head.word[4], 48)), own_len);
-	least_len = vec_select(is_udp, vec_all(TRANSPORT_UDP_LEN), vec_all(TRANSPORT_TCP_LEN));
+	least_len = vec_select(is_udp, vec_all(FL_UDP_LEN), vec_all(FL_TCP_LEN));
 	short_by = vec_or3(vec_sub(vec_sub(frame_len, vec_all(AT_IP)), total), vec_sub(own_len, least_len),
 			   vec_sub(l4_len, own_len));
 	/* TTL; TCP's source port */

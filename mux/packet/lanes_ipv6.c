@@ -13,7 +13,7 @@
 #include "flow/service.h"
 
 enum {
-	AT_L4 = AT_IP + ENCAP_IPV6_LEN,
+	AT_L4 = AT_IP + FL_IPV6_LEN,
 	WORDS_AT = 6, /* of a frame: eight words of eight bytes begin here */
 	SEEN = WORDS_AT + 64,
 	SYN_SHIFT = 29,
@@ -112,11 +112,11 @@ void lanes_look_ipv6(struct burst *burst, uint32_t first, struct lanes *lanes)
 			   vec_sub(vec_and(word[4], byte), one));
 	in &= vec_unequal(word[2], word[4]) | vec_unequal(word[3], word[5]);
 
-	total = vec_add(swap16(vec_right(word[1], 32)), vec_all(ENCAP_IPV6_LEN));
-	l4_len = vec_sub(total, vec_all(ENCAP_IPV6_LEN));
+	total = vec_add(swap16(vec_right(word[1], 32)), vec_all(FL_IPV6_LEN));
+	l4_len = vec_sub(total, vec_all(FL_IPV6_LEN));
 	own_len = vec_and(vec_right(word[7], 34), vec_all(0x3c));
 	own_len = vec_select(is_udp, swap16(vec_right(word[6], 32)), own_len);
-	least_len = vec_select(is_udp, vec_all(TRANSPORT_UDP_LEN), vec_all(TRANSPORT_TCP_LEN));
+	least_len = vec_select(is_udp, vec_all(FL_UDP_LEN), vec_all(FL_TCP_LEN));
 	short_by = vec_or3(short_by, vec_sub(vec_sub(frame_len, vec_all(AT_IP)), total), vec_sub(own_len, least_len));
 	short_by = vec_or3(short_by, vec_sub(l4_len, own_len), vec_sub(vec_right(word[1], 56), one)); /* hop limit */
 	ports = vec_and(word[6], low32);

@@ -19,12 +19,12 @@ static inline enum verdict transport_tcp(const uint8_t *tcp, uint32_t len, uint3
 {
 	uint32_t header;
 
-	if (l4_len < TRANSPORT_TCP_LEN)
+	if (l4_len < FL_TCP_LEN)
 		return VERDICT_TCP_TRUNCATED;
-	if (len < TRANSPORT_TCP_LEN)
+	if (len < FL_TCP_LEN)
 		return VERDICT_SEGMENTED;
 	header = (tcp[12] >> 4) * 4U;
-	if (header < TRANSPORT_TCP_LEN || header > l4_len)
+	if (header < FL_TCP_LEN || header > l4_len)
 		return VERDICT_TCP_OFFSET;
 	if (!tcp[0] && !tcp[1])
 		return VERDICT_TCP_PORT_ZERO;
@@ -35,12 +35,12 @@ static inline enum verdict transport_udp(const uint8_t *udp, uint32_t len, uint3
 {
 	uint32_t said;
 
-	if (l4_len < TRANSPORT_UDP_LEN)
+	if (l4_len < FL_UDP_LEN)
 		return VERDICT_UDP_TRUNCATED;
-	if (len < TRANSPORT_UDP_LEN)
+	if (len < FL_UDP_LEN)
 		return VERDICT_SEGMENTED;
 	said = fl_load_be16(udp + 4);
-	if (said < TRANSPORT_UDP_LEN || said > l4_len)
+	if (said < FL_UDP_LEN || said > l4_len)
 		return VERDICT_UDP_LENGTH;
 	return VERDICT_SERVICE;
 }
@@ -76,7 +76,7 @@ static inline void transport_quic(const uint8_t *l4, uint32_t l4_len, struct pac
 	uint16_t id;
 
 	__atomic_load(&out->service->quic, &where, __ATOMIC_RELAXED);
-	id = where.length ? quic_backend(&where, l4 + TRANSPORT_UDP_LEN, l4_len - TRANSPORT_UDP_LEN) : 0;
+	id = where.length ? quic_backend(&where, l4 + FL_UDP_LEN, l4_len - FL_UDP_LEN) : 0;
 	if (!id)
 		return;
 	out->flags |= PACKET_BY_ID | PACKET_ELSE_BUCKET;

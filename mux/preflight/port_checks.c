@@ -18,7 +18,7 @@ enum { CLIENT_MTU = 1500 };
 /* Names the MTU that services with encap srv6 need, unless this one is as large. */
 static void srv6_need(char *out, size_t size, uint8_t flags, unsigned mtu)
 {
-	unsigned need = CLIENT_MTU + ENCAP_IPV6_LEN + fl_list_srv6_len(encap_candidates(&encap_srv6), flags);
+	unsigned need = CLIENT_MTU + FL_IPV6_LEN + fl_list_srv6_len(encap_candidates(&encap_srv6), flags);
 
 	*out = 0;
 	if (mtu < need)

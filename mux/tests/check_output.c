@@ -14,12 +14,6 @@
 #include "sent.h"
 
 enum {
-	IPV4_LEN = 20,
-	IPV6_LEN = 40,
-	UDP_LEN = 8,
-	ETHERNET_LEN = 14,
-	FRAGMENT_BITS = 0x3fff,
-	OFFSET_BITS = 0x1fff,
 	TCP_SYN = 2,
 	IPIP_SERVICE = 3, /* whose packets do not name it */
 };
@@ -38,11 +32,11 @@ struct ip {
 /* Parses the fixed header at bytes; false: it is of another version, or cut short. */
 static bool read_ip(const uint8_t *bytes, uint32_t room, bool ipv6, struct ip *out)
 {
-	if (room < (ipv6 ? (uint32_t)IPV6_LEN : (uint32_t)IPV4_LEN) || bytes[0] >> 4 != (ipv6 ? 6 : 4))
+	if (room < (ipv6 ? (uint32_t)FL_IPV6_LEN : (uint32_t)FL_IPV4_LEN) || bytes[0] >> 4 != (ipv6 ? 6 : 4))
 		return false;
 	*out = (struct ip){.bytes = bytes, .room = room, .ipv6 = ipv6};
-	out->header = ipv6 ? (uint32_t)IPV6_LEN : (bytes[0] & 15) * 4U;
-	out->len = ipv6 ? IPV6_LEN + (uint32_t)fl_load_be16(bytes + 4) : fl_load_be16(bytes + 2);
+	out->header = ipv6 ? (uint32_t)FL_IPV6_LEN : (bytes[0] & 15) * 4U;
+	out->len = ipv6 ? FL_IPV6_LEN + (uint32_t)fl_load_be16(bytes + 4) : fl_load_be16(bytes + 2);
 	out->protocol = bytes[ipv6 ? 6 : 9];
 	out->source = ipv6 ? fl_address_from_ipv4((const fl_u8[4]){0}) : fl_address_from_ipv4(bytes + 12);
 	out->destination = ipv6 ? out->source : fl_address_from_ipv4(bytes + 16);
@@ -56,7 +50,7 @@ static bool read_ip(const uint8_t *bytes, uint32_t room, bool ipv6, struct ip *o
 /* Offset of the frame's IP packet; 0: there is none. */
 static uint32_t find_ip(const uint8_t *frame, uint32_t len, bool *ipv6)
 {
-	uint32_t at = ETHERNET_LEN;
+	uint32_t at = FL_ETHERNET_LEN;
 
 	for (int tags = 0; tags <= 2 && at <= len; tags++, at += 4) {
 		uint16_t type = fl_load_be16(frame + at - 2);
@@ -100,7 +94,7 @@ bool check_is_ours(const struct output_world *world, const struct frame *in)
 {
 	struct ip ip;
 
-	return in->len >= ETHERNET_LEN && !memcmp(in->bytes, frame_mac, 6) && read_frame(in->bytes, in->len, &ip) &&
+	return in->len >= FL_ETHERNET_LEN && !memcmp(in->bytes, frame_mac, 6) && read_frame(in->bytes, in->len, &ip) &&
 	       is_vip(world, &ip.destination);
 }
 
@@ -115,7 +109,7 @@ static bool read_received(const struct frame *in, struct ip *out, bool *wrapped)
 	*wrapped = is_self(&out->destination);
 	if (!*wrapped)
 		return true;
-	head = out->header + UDP_LEN;
+	head = out->header + FL_UDP_LEN;
 	if (out->room <= head || !fl_fragment_parse(out->bytes + head, out->bytes + out->room, &fragment))
 		return false;
 	head += fl_fragment_len(fragment.flags);
@@ -162,7 +156,7 @@ static const char *check_outer(const struct ip *ip, uint32_t *at)
 	*at = ip->header;
 	if (ip->protocol != IPPROTO_UDP)
 		return NULL;
-	*at += UDP_LEN;
+	*at += FL_UDP_LEN;
 	if (ip->len < *at + FL_LIST_GUE_LEN)
 		return "the outer packet is too short";
 	if (fl_load_be16(udp) < 0xc000 || fl_load_be16(udp + 2) != FL_LIST_GUE_PORT || fl_load_be16(udp + 6))
@@ -180,7 +174,7 @@ static const char *check_way(const struct output_world *world, const uint8_t *fr
 		return "sent to an unresolved next hop";
 	if (memcmp(frame, hop.mac, 6) || memcmp(frame + 6, hop.source_mac, 6))
 		return "a wrong MAC address";
-	if (ip->bytes != frame + ETHERNET_LEN + (hop.vlan ? 4 : 0) ||
+	if (ip->bytes != frame + FL_ETHERNET_LEN + (hop.vlan ? 4 : 0) ||
 	    (hop.vlan && fl_load_be16(frame + 14) != hop.vlan))
 		return "a wrong VLAN tag";
 	if (!fl_address_equal(&ip->source, &hop.source))
@@ -191,7 +185,7 @@ static const char *check_way(const struct output_world *world, const uint8_t *fr
 /* Whether the ports in this packet give the bucket: no fragment, no extension header. */
 static bool is_simple(const struct ip *ip)
 {
-	if (!ip->ipv6 && fl_load_be16(ip->bytes + 6) & FRAGMENT_BITS)
+	if (!ip->ipv6 && fl_load_be16(ip->bytes + 6) & FL_IPV4_FRAGMENT)
 		return false;
 	return ip->protocol == IPPROTO_TCP || ip->protocol == IPPROTO_UDP;
 }
@@ -337,9 +331,9 @@ static const char *check_forwarded(const struct output_world *world, const struc
 static bool is_later_fragment(const struct ip *ip)
 {
 	if (!ip->ipv6)
-		return fl_load_be16(ip->bytes + 6) & OFFSET_BITS;
-	return ip->protocol == IPPROTO_FRAGMENT && ip->room >= IPV6_LEN + 8 &&
-	       fl_load_be16(ip->bytes + IPV6_LEN + 2) >> 3;
+		return fl_load_be16(ip->bytes + 6) & FL_IPV4_OFFSET;
+	return ip->protocol == IPPROTO_FRAGMENT && ip->room >= FL_IPV6_LEN + 8 &&
+	       fl_load_be16(ip->bytes + FL_IPV6_LEN + 2) >> 3;
 }
 
 static uint32_t icmp_sum(const struct ip *ip)
@@ -354,7 +348,7 @@ static const char *check_answer(const struct frame *in, const uint8_t *out, cons
 				const struct ip *asked, enum output kind)
 {
 	const uint8_t *icmp = answer->bytes + answer->header;
-	uint32_t quoted = answer->len - answer->header - ICMP_LEN;
+	uint32_t quoted = answer->len - answer->header - FL_ICMP_LEN;
 
 	if (memcmp(out, in->bytes + 6, 6) || memcmp(out + 6, in->bytes, 6))
 		return "an answer to another MAC address";
@@ -363,7 +357,7 @@ static const char *check_answer(const struct frame *in, const uint8_t *out, cons
 	if (!fl_address_equal(&answer->source, &asked->destination) ||
 	    !fl_address_equal(&answer->destination, &asked->source))
 		return "an answer with wrong addresses";
-	if (answer->len != answer->room || answer->len < answer->header + ICMP_LEN)
+	if (answer->len != answer->room || answer->len < answer->header + FL_ICMP_LEN)
 		return "an answer with a wrong length";
 	if (!answer->ipv6 && random_fold(random_sum(0, answer->bytes, answer->header)) != 0xffff)
 		return "an answer with a wrong checksum";
@@ -378,7 +372,7 @@ static const char *check_answer(const struct frame *in, const uint8_t *out, cons
 	if (icmp_sum(answer))
 		return "an error with a wrong checksum";
 	if (answer->len > (answer->ipv6 ? 1280U : 576U) || quoted > asked->len ||
-	    memcmp(icmp + ICMP_LEN, asked->bytes, quoted))
+	    memcmp(icmp + FL_ICMP_LEN, asked->bytes, quoted))
 		return "an error with a wrong quote";
 	return (answer->ipv6 ? fl_load_be32(icmp + 4) : fl_load_be16(icmp + 6)) < asked->len
 		   ? NULL
@@ -402,7 +396,7 @@ int check_output(const struct output_world *world, const struct frame *in, const
 	uint32_t at;
 
 	*complaint = NULL;
-	if (!read_frame(out, len, &sent) || sent.header < IPV4_LEN || sent.header > sent.room)
+	if (!read_frame(out, len, &sent) || sent.header < FL_IPV4_LEN || sent.header > sent.room)
 		*complaint = "no IP packet";
 	else if (!read_received(in, &received, &wrapped))
 		*complaint = "sent for a frame without an IP packet";
@@ -412,7 +406,7 @@ int check_output(const struct output_world *world, const struct frame *in, const
 		return -1;
 	if (is_vip(world, &sent.source)) {
 		if (sent.protocol != (sent.ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP) ||
-		    sent.room < sent.header + ICMP_LEN) {
+		    sent.room < sent.header + FL_ICMP_LEN) {
 			*complaint = "sent from a VIP, but not ICMP";
 			return -1;
 		}

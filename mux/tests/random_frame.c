@@ -13,9 +13,6 @@ const char *const random_vips[] = {"10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99
 const char *const random_vips6[] = {"2001:db8:99::1"};
 
 enum {
-	IPV4_LEN = 20,
-	IPV6_LEN = 40,
-	MORE_FRAGMENTS = 0x2000,
 	DATAGRAMS = 40, /* ids of fragments: few, so that fragments of one datagram meet */
 };
 
@@ -158,7 +155,7 @@ static void make_error(struct chance *chance, struct frame *out)
 	icmp = out->bytes + (ipv6 ? FRAME_AT_L46 : FRAME_AT_L4);
 	icmp[0] = ipv6 ? types6[chance_below(chance, 4)] : types[chance_below(chance, 3)];
 	icmp[1] = (uint8_t)chance_below(chance, 5);
-	memcpy(icmp + ICMP_LEN, quote.bytes + FRAME_AT_IP, len);
+	memcpy(icmp + FL_ICMP_LEN, quote.bytes + FRAME_AT_IP, len);
 	fix_icmp(out, ipv6);
 }
 
@@ -184,7 +181,7 @@ static void make_fragment(struct chance *chance, struct frame *out)
 		return;
 	}
 	fl_store_be16(ip + 4, (uint16_t)id);
-	fl_store_be16(ip + 6, (uint16_t)(offset | (first || more ? MORE_FRAGMENTS : 0)));
+	fl_store_be16(ip + 6, (uint16_t)(offset | (first || more ? FL_IPV4_MORE_FRAGMENTS : 0)));
 	frame_fix_checksum(out);
 }
 
@@ -358,14 +355,14 @@ static void fix(struct frame *frame, bool length)
 	while (at + 4 <= frame->len && (frame->bytes[at - 2] == 0x81 || frame->bytes[at - 2] == 0x88))
 		at += 4;
 	ip = frame->bytes + at;
-	if (length && frame->len >= at + IPV6_LEN && ip[0] >> 4 == 6)
-		fl_store_be16(ip + 4, (uint16_t)(frame->len - at - IPV6_LEN));
-	if (frame->len < at + IPV4_LEN || ip[0] >> 4 != 4)
+	if (length && frame->len >= at + FL_IPV6_LEN && ip[0] >> 4 == 6)
+		fl_store_be16(ip + 4, (uint16_t)(frame->len - at - FL_IPV6_LEN));
+	if (frame->len < at + FL_IPV4_LEN || ip[0] >> 4 != 4)
 		return;
 	header = (ip[0] & 15) * 4U;
 	if (length)
 		fl_store_be16(ip + 2, (uint16_t)(frame->len - at));
-	if (header < IPV4_LEN || frame->len < at + header)
+	if (header < FL_IPV4_LEN || frame->len < at + header)
 		return;
 	fl_store_be16(ip + 10, 0);
 	fl_store_be16(ip + 10, (uint16_t)~random_fold(random_sum(0, ip, header)));

@@ -31,7 +31,7 @@ enum {
 	BUCKETS = 256,
 	NOW = 1700000100,
 	SERVICE = 3,
-	AT_SRH = ENCAP_AT_IP + ENCAP_IPV6_LEN,
+	AT_SRH = ENCAP_AT_IP + FL_IPV6_LEN,
 	BACKENDS_MAX = 3,
 	LEAST = 1280,
 };
@@ -123,9 +123,9 @@ static void random_headers(void **state)
 		memset(out, 0xee, sizeof(out));
 		inner[0] = list.inner_protocol == FL_LIST_GUE_IPV4 ? 0x45 : 0x60;
 		encap_srv6.write(out, &backend.outer, &fields);
-		check_ip(out, &fields, len - ENCAP_IPV6_LEN, &to);
+		check_ip(out, &fields, len - FL_IPV6_LEN, &to);
 		assert_int_equal(fl_list_srv6_parse(out + AT_SRH, inner, &to, &found), FL_LIST_OK);
-		assert_int_equal(found.header_len, len - ENCAP_IPV6_LEN);
+		assert_int_equal(found.header_len, len - FL_IPV6_LEN);
 		check_list(&found, &list);
 		for (uint32_t k = 1; k < INNER_MAX && inner + k < out + sizeof(out); k++)
 			assert_int_equal(inner[k], 0xee);

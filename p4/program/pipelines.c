@@ -71,7 +71,7 @@ static uint16_t service_of(const struct lookup *lookup, const uint8_t *inner)
 	memcpy(&address, inner + 16, sizeof(address));
 	vip = lookup_vip(lookup, 0, lookup_low_of_ipv4(address));
 	if (vip && !vip->self)
-		port = lookup_port(lookup, vip, inner[9], fl_load_be16(inner + ENCAP_IPV4_LEN + 2));
+		port = lookup_port(lookup, vip, inner[9], fl_load_be16(inner + FL_IPV4_LEN + 2));
 	return port ? port->service->id : 0;
 }
 
@@ -92,7 +92,7 @@ static struct steered look(const struct lookup *lookup, const uint8_t *frame)
 	bool ipv4 = frame[ENCAP_AT_IP - 2] == 0x08;
 	const uint8_t *gue = frame + (ipv4 ? GUE_AT_GUE : GUE_AT_GUE6);
 	uint32_t ip_len = ipv4 ? fl_load_be16(frame + ENCAP_AT_IP + 2)
-			       : ENCAP_IPV6_LEN + (uint32_t)fl_load_be16(frame + ENCAP_AT_IP + 4);
+			       : FL_IPV6_LEN + (uint32_t)fl_load_be16(frame + ENCAP_AT_IP + 4);
 	uint32_t outer = (uint32_t)(gue - frame) + FL_LIST_GUE_LEN + 4U * (gue[0] & 0x1f);
 	struct steered steered;
 

@@ -15,7 +15,7 @@
 static struct flow read_flow(const uint8_t *inner, uint8_t *tcp_flags)
 {
 	bool ipv4 = inner[0] >> 4 == 4;
-	const uint8_t *l4 = inner + (ipv4 ? ENCAP_IPV4_LEN : ENCAP_IPV6_LEN);
+	const uint8_t *l4 = inner + (ipv4 ? FL_IPV4_LEN : FL_IPV6_LEN);
 	struct flow flow = {.protocol = ipv4 ? inner[9] : inner[6],
 			    .source_port = fl_load_be16(l4),
 			    .destination_port = fl_load_be16(l4 + 2)};

@@ -6,13 +6,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include <fairlead/ip.h>
 #include <fairlead/types.h>
-
-enum {
-	ETHERNET_LEN = 14,
-	IPV6_LEN = 40,
-	TYPE_IPV4 = 0x0800,
-};
 
 struct port_in {
 	struct p4_port_in_params params;
@@ -169,9 +164,9 @@ static void free_out(void *object)
 static void trim(struct rte_mbuf *mbuf)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	uint32_t len = fl_load_be16(frame + ETHERNET_LEN - 2) == TYPE_IPV4
-			   ? ETHERNET_LEN + fl_load_be16(frame + ETHERNET_LEN + 2)
-			   : ETHERNET_LEN + IPV6_LEN + fl_load_be16(frame + ETHERNET_LEN + 4);
+	uint32_t len = fl_load_be16(frame + FL_ETHERNET_LEN - 2) == FL_TYPE_IPV4
+			   ? FL_ETHERNET_LEN + fl_load_be16(frame + FL_ETHERNET_LEN + 2)
+			   : FL_ETHERNET_LEN + FL_IPV6_LEN + fl_load_be16(frame + FL_ETHERNET_LEN + 4);
 
 	if (len >= mbuf->pkt_len)
 		return;

@@ -12,10 +12,6 @@
 #include "ring/lists.h"
 
 enum {
-	IPV4_LEN = 20,
-	TYPE_IPV6 = 0x86dd,
-	TYPE_VLAN = 0x8100,
-	TYPE_SERVICE_VLAN = 0x88a8,
 	AT_TCP_FLAGS = 13,
 	TCP_SYN = 2,
 	TAILROOM = 256, /* for headers longer than a buffer's headroom */
@@ -35,12 +31,12 @@ static struct view view_of(const struct frame *frame)
 	uint16_t type = fl_load_be16(frame->bytes + at - 2);
 	struct view view;
 
-	while (type == TYPE_VLAN || type == TYPE_SERVICE_VLAN) {
+	while (type == FL_TYPE_VLAN || type == FL_TYPE_SERVICE_VLAN) {
 		at += 4;
 		type = fl_load_be16(frame->bytes + at - 2);
 	}
 	view.ip = frame->bytes + at;
-	view.ipv6 = type == TYPE_IPV6;
+	view.ipv6 = type == FL_TYPE_IPV6;
 	view.protocol = view.ipv6 ? view.ip[6] : view.ip[9];
 	if (view.ipv6) {
 		static const uint8_t zero[15], mapped[12] = {[10] = 0xff, 0xff};
@@ -91,7 +87,7 @@ static bool is_referred(const struct view *view, const struct packet *packet)
 {
 	const struct service *service = packet->service;
 	uint8_t kind = p4_kind(service, view->protocol, packet->flags & PACKET_BY_ID, false);
-	const uint8_t *tcp = view->ip + (view->ipv6 ? 40 : IPV4_LEN);
+	const uint8_t *tcp = view->ip + (view->ipv6 ? 40 : FL_IPV4_LEN);
 
 	return kind & P4_KIND_REFER ||
 	       (view->protocol == IPPROTO_TCP && tcp[AT_TCP_FLAGS] & TCP_SYN && kind & P4_KIND_REFER_SYN);

@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (chosen == &encap_ipip)
 		error = fl_ipip_parse(ip, inner + size - 1, 3, &list);
 	else if (chosen == &encap_srv6)
-		error = fl_list_srv6_parse(ip + ENCAP_IPV6_LEN, inner + size - 1, &wrap.backend, &list);
+		error = fl_list_srv6_parse(ip + FL_IPV6_LEN, inner + size - 1, &wrap.backend, &list);
 	else
 		error =
 		    fl_list_parse(ip + at, inner + size - 1, overhead + (uint32_t)size - 1 - at, false, outer6, &list);

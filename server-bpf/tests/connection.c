@@ -45,7 +45,7 @@ static fl_u64 milliseconds(void)
 static void segment_note(struct connection *c, const fl_u8 *frame, size_t len)
 {
 	bool ipv4 = fl_address_is_ipv4(&c->last.flow.source);
-	const fl_u8 *ip = frame + PACKET_ETH_LEN, *tcp = ip + (ipv4 ? 20 : 40);
+	const fl_u8 *ip = frame + FL_ETHERNET_LEN, *tcp = ip + (ipv4 ? 20 : 40);
 	const struct packet_flow *flow = &c->last.flow;
 	fl_u32 next;
 	size_t end;

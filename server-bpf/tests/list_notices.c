@@ -15,7 +15,6 @@ enum {
 	MUX_PORT = 40000,
 	AT_IPV4_SOURCE = PACKET_OUTER_AT + 12,
 	AT_IPV6_SOURCE = PACKET_OUTER_AT + 8,
-	UDP_LEN = 8,
 	SEEN = 20,
 	TRAFFIC_CLASS = 0xb8,
 };
@@ -49,7 +48,7 @@ static struct packet packet_of(const struct fl_address *server, const fl_u8 *byt
 	list_packet_begin(&packet, server);
 	packet_add_bytes(&packet, bytes, len);
 	packet_finish_outer(&packet);
-	udp = packet.data + list_packet_gue_at(&packet) - UDP_LEN;
+	udp = packet.data + list_packet_gue_at(&packet) - FL_UDP_LEN;
 	fl_store_be16(udp, MUX_PORT);
 	fl_store_be16(udp + 6, form->udp_checksum);
 	if (packet.len < sizeof(padding))
@@ -89,7 +88,7 @@ static struct packet returned(const struct packet *sent, const fl_u8 *bytes, siz
 {
 	struct packet expected = *sent;
 	size_t gue = list_packet_gue_at(sent);
-	fl_u8 *udp = expected.data + gue - UDP_LEN;
+	fl_u8 *udp = expected.data + gue - FL_UDP_LEN;
 
 	exchange(expected.data, expected.data + 6, 6);
 	if (gue == PACKET_GUE_AT) {
@@ -100,7 +99,7 @@ static struct packet returned(const struct packet *sent, const fl_u8 *bytes, siz
 	}
 	exchange(udp, udp + 2, 2);
 	memset(udp + 6, 0, 2);
-	memcpy(udp + UDP_LEN, bytes, len);
+	memcpy(udp + FL_UDP_LEN, bytes, len);
 	return expected;
 }
 

@@ -4,12 +4,6 @@
 #include "list_packet.h"
 #include "vectors.h"
 
-enum {
-	UDP_LEN = 8,
-	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_IPV6 = 0x86dd,
-};
-
 static const fl_u8 mac_of_rig0[6] = {0x02, 0, 0, 0, 0, 0x02};
 
 void list_packet_begin(struct packet *packet, const struct fl_address *server)
@@ -21,7 +15,7 @@ void list_packet_begin(struct packet *packet, const struct fl_address *server)
 
 size_t list_packet_gue_at(const struct packet *packet)
 {
-	return fl_load_be16(packet->data + 12) == ETHERTYPE_IPV4 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE;
+	return fl_load_be16(packet->data + 12) == FL_TYPE_IPV4 ? PACKET_GUE_AT : PACKET_GUE_AT + PACKET_IPV6_MORE;
 }
 
 /* The rig's neighbours have the last two digits of their addresses; other IPv6 addresses are behind the router. */
@@ -41,9 +35,9 @@ static void macs_set(struct packet *packet, const struct fl_address *next)
 struct packet list_packet_onward(const struct config *server, const struct packet *sent, const struct fl_address *next,
 				 const fl_u8 *gue, size_t len, bool is_by_kernel)
 {
-	bool was_ipv4 = fl_load_be16(sent->data + 12) == ETHERTYPE_IPV4, is_ipv4 = fl_address_is_ipv4(next);
+	bool was_ipv4 = fl_load_be16(sent->data + 12) == FL_TYPE_IPV4, is_ipv4 = fl_address_is_ipv4(next);
 	struct fl_address source = is_ipv4 ? server->program.self : server->program.self6;
-	size_t udp_at = list_packet_gue_at(sent) - UDP_LEN;
+	size_t udp_at = list_packet_gue_at(sent) - FL_UDP_LEN;
 	struct packet expected;
 	fl_u8 *ip = expected.data + PACKET_OUTER_AT;
 	fl_u8 class =
@@ -52,7 +46,7 @@ struct packet list_packet_onward(const struct config *server, const struct packe
 	if (is_by_kernel && was_ipv4 == is_ipv4)
 		source = packet_address(is_ipv4 ? RIG_MUX : RIG_MUX6);
 	packet_begin_outer(&expected, &source, next, FL_LIST_GUE_PORT);
-	memcpy(expected.data + expected.len - UDP_LEN, sent->data + udp_at, 2);
+	memcpy(expected.data + expected.len - FL_UDP_LEN, sent->data + udp_at, 2);
 	packet_add_bytes(&expected, gue, len);
 	if (is_ipv4)
 		ip[1] = class;
@@ -71,7 +65,7 @@ struct packet list_packet_onward(const struct config *server, const struct packe
 struct packet list_packet_delivered(const struct packet *sent, size_t header_len)
 {
 	size_t inner_at = list_packet_gue_at(sent) + header_len;
-	fl_u16 type = sent->data[inner_at] >> 4 == 4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6;
+	fl_u16 type = sent->data[inner_at] >> 4 == 4 ? FL_TYPE_IPV4 : FL_TYPE_IPV6;
 	struct packet expected = {.len = 0};
 
 	packet_add_ethernet(&expected, sent->data, sent->data + 6, type);

@@ -12,12 +12,11 @@
 #include "list_form.h"
 
 enum {
-	IPV6_LEN = 40,
-	SRH_AT = PACKET_ETH_LEN + IPV6_LEN,
+	SRH_AT = FL_ETHERNET_LEN + FL_IPV6_LEN,
 	FIRST_WORD = 0x6b8deadb, /* version 6, traffic class 0xb8, flow label 0xdeadb */
-	HOP_LIMIT_AT = PACKET_ETH_LEN + 7,
-	SOURCE_AT = PACKET_ETH_LEN + 8,
-	DESTINATION_AT = PACKET_ETH_LEN + 24,
+	HOP_LIMIT_AT = FL_ETHERNET_LEN + 7,
+	SOURCE_AT = FL_ETHERNET_LEN + 8,
+	DESTINATION_AT = FL_ETHERNET_LEN + 24,
 	LATE_GENERATION = 13, /* above the rows' */
 };
 
@@ -62,7 +61,7 @@ static struct packet packet_of(const struct row *row, const struct vectors_bytes
 	struct fl_address mux = packet_address(RIG_MUX6);
 	size_t len = bytes->len > 1 ? (1U + bytes->data[FL_LIST_SRV6_AT_UNITS]) * FL_LIST_SRV6_UNIT : 0;
 	struct packet packet;
-	fl_u8 *ip = packet.data + PACKET_ETH_LEN;
+	fl_u8 *ip = packet.data + FL_ETHERNET_LEN;
 
 	packet_begin_outer(&packet, &mux, &row->receiver, 0);
 	packet.len = SRH_AT;

@@ -7,9 +7,6 @@
 #include "packet.h"
 
 enum {
-	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_IPV6 = 0x86dd,
-	ICMP_ERROR_LEN = 8,
 	QUOTED_TRANSPORT_LEN = 8,
 };
 
@@ -59,7 +56,7 @@ void packet_add_bytes(struct packet *packet, const void *bytes, size_t len)
 
 void packet_add_ethernet(struct packet *packet, const fl_u8 *destination, const fl_u8 *source, fl_u16 type)
 {
-	fl_u8 header[PACKET_ETH_LEN];
+	fl_u8 header[FL_ETHERNET_LEN];
 
 	memcpy(header, destination, 6);
 	memcpy(header + 6, source, 6);
@@ -149,7 +146,7 @@ void packet_add_icmp_error(struct packet *packet, const struct fl_address *route
 	bool ipv4 = quoted->data[0] >> 4 == 4;
 	size_t quoted_len = (ipv4 ? 20 : 40) + QUOTED_TRANSPORT_LEN;
 	fl_u8 protocol = ipv4 ? 1 : 58;
-	fl_u8 header[ICMP_ERROR_LEN] = {0};
+	fl_u8 header[FL_ICMP_LEN] = {0};
 	struct packet_flow flow = {.source = *router};
 	size_t at;
 
@@ -177,7 +174,7 @@ void packet_begin_outer(struct packet *packet, const struct fl_address *source, 
 	fl_u8 udp[8] = {0xc0, 0x01};
 
 	packet->len = 0;
-	packet_add_ethernet(packet, mac_of_server, mac_of_mux, ipv4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6);
+	packet_add_ethernet(packet, mac_of_server, mac_of_mux, ipv4 ? FL_TYPE_IPV4 : FL_TYPE_IPV6);
 	add_ip(packet, &flow, 17, 0);
 	fl_store_be16(udp + 2, port);
 	packet_add_bytes(packet, udp, sizeof(udp));
@@ -186,7 +183,7 @@ void packet_begin_outer(struct packet *packet, const struct fl_address *source, 
 void packet_finish_outer(struct packet *packet)
 {
 	fl_u8 *ip = packet->data + PACKET_OUTER_AT;
-	bool ipv4 = fl_load_be16(packet->data + 12) == ETHERTYPE_IPV4;
+	bool ipv4 = fl_load_be16(packet->data + 12) == FL_TYPE_IPV4;
 	size_t udp_at = ipv4 ? PACKET_UDP_AT : PACKET_UDP_AT + PACKET_IPV6_MORE;
 
 	fl_store_be16(packet->data + udp_at + 4, (fl_u16)(packet->len - udp_at));

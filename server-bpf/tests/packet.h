@@ -9,12 +9,12 @@
 
 #include <stddef.h>
 
+#include <fairlead/ip.h>
 #include <fairlead/list.h>
 
 enum packet_numbers {
 	PACKET_MAX = 2048,
-	PACKET_ETH_LEN = 14,
-	PACKET_OUTER_AT = PACKET_ETH_LEN,
+	PACKET_OUTER_AT = FL_ETHERNET_LEN,
 	PACKET_UDP_AT = PACKET_OUTER_AT + 20, /* with an outer IPv4 header */
 	PACKET_GUE_AT = PACKET_UDP_AT + 8,
 	PACKET_IPV6_MORE = 20, /* an outer IPv6 header is so much longer */

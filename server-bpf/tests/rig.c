@@ -124,9 +124,9 @@ static fl_u32 syn_ack_await(const struct packet_flow *flow)
 
 	while (poll(&poll_in, 1, ANSWER_MILLISECONDS) > 0) {
 		ssize_t len = recv(wire, frame, sizeof(frame), 0);
-		const fl_u8 *tcp = frame + PACKET_ETH_LEN + ip_len;
+		const fl_u8 *tcp = frame + FL_ETHERNET_LEN + ip_len;
 
-		if (len < (ssize_t)(PACKET_ETH_LEN + ip_len + 20) ||
+		if (len < (ssize_t)(FL_ETHERNET_LEN + ip_len + 20) ||
 		    fl_load_be16(frame + 12) != (ipv4 ? ETHERTYPE_IP : ETHERTYPE_IPV6) ||
 		    tcp[13] != (TCP_SYN | TCP_ACK) || fl_load_be16(tcp + 2) != flow->source_port)
 			continue;

@@ -146,7 +146,7 @@ static void ecn_carried(void **state)
 	for (family = 0; family < RIG_FAMILIES; family++) {
 		for (outer = 0; outer < 16; outer++) {
 			struct fl_list list = rig_list((enum rig_family)family);
-			struct packet packet, expected = {.len = PACKET_ETH_LEN};
+			struct packet packet, expected = {.len = FL_ETHERNET_LEN};
 			fl_u8 result;
 
 			inner = outer / 4;
@@ -157,15 +157,15 @@ static void ecn_carried(void **state)
 			packet_finish_outer(&packet);
 			ecn_set(packet.data + PACKET_GUE_AT + FL_LIST_AT_CANDIDATES, inner);
 			packet_add_tcp(&expected, &rig_packets((enum rig_family)family)->established);
-			ecn_set(expected.data + PACKET_ETH_LEN, result & 3);
+			ecn_set(expected.data + FL_ETHERNET_LEN, result & 3);
 			assert_int_equal(rig_run(program, &packet), result == LOST ? XDP_DROP : XDP_PASS);
 			rig_check_counted(program,
 					  result == LOST ? FL_COUNTER_DROP_CONGESTED : FL_COUNTER_DELIVER_LOCAL_SOCKET);
 			if (result == LOST)
 				continue;
 			assert_int_equal(packet.len, expected.len);
-			assert_memory_equal(packet.data + PACKET_ETH_LEN, expected.data + PACKET_ETH_LEN,
-					    expected.len - PACKET_ETH_LEN);
+			assert_memory_equal(packet.data + FL_ETHERNET_LEN, expected.data + FL_ETHERNET_LEN,
+					    expected.len - FL_ETHERNET_LEN);
 		}
 	}
 }

@@ -12,8 +12,6 @@
 #include "vectors.h"
 
 enum {
-	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_IPV6 = 0x86dd,
 	CLASS = 0xba, /* expedited forwarding, ECT(0) */
 };
 
@@ -75,7 +73,7 @@ static void delivered(void **state)
 			struct packet expected = {.len = 0};
 
 			packet_add_ethernet(&expected, packet.data, packet.data + 6,
-					    inner == RIG_IPV4 ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6);
+					    inner == RIG_IPV4 ? FL_TYPE_IPV4 : FL_TYPE_IPV6);
 			packet_add_tcp(&expected, &rig_packets((enum rig_family)inner)->established);
 			assert_int_equal(rig_run(program, &packet), XDP_PASS);
 			rig_check_counted(program, FL_COUNTER_DELIVER_LOCAL_SOCKET);
@@ -119,7 +117,7 @@ static void one_family(void **state)
 
 static void type_ipv4(struct packet *p)
 {
-	fl_store_be16(p->data + 12, ETHERTYPE_IPV4);
+	fl_store_be16(p->data + 12, FL_TYPE_IPV4);
 }
 
 static void version_5(struct packet *p)
@@ -211,7 +209,7 @@ static void cut(void **state)
 	struct packet whole = packet_make(RIG_MUX6, RIG_SELF6, RIG_IPV6), packet;
 
 	(void)state;
-	for (packet = whole, packet.len = PACKET_ETH_LEN; packet.len < whole.len; packet.len++) {
+	for (packet = whole, packet.len = FL_ETHERNET_LEN; packet.len < whole.len; packet.len++) {
 		if (packet.len < PACKET_GUE_AT + PACKET_IPV6_MORE)
 			check_untouched(&packet, XDP_PASS, FL_COUNTER_PASS_NOT_OURS);
 		else

@@ -62,10 +62,10 @@ static void check_delivered(const struct packet *packet, size_t inner_at, fl_u16
 
 	assert_int_equal(rig_run(program, &after), XDP_PASS);
 	rig_check_counted(program, FL_COUNTER_DELIVER_SYN);
-	assert_int_equal(after.len, packet->len - inner_at + PACKET_ETH_LEN);
+	assert_int_equal(after.len, packet->len - inner_at + FL_ETHERNET_LEN);
 	assert_memory_equal(after.data, packet->data, 12);
 	assert_int_equal(fl_load_be16(after.data + 12), type);
-	assert_memory_equal(after.data + PACKET_ETH_LEN, packet->data + inner_at, packet->len - inner_at);
+	assert_memory_equal(after.data + FL_ETHERNET_LEN, packet->data + inner_at, packet->len - inner_at);
 }
 
 /* Outer headers: the change to a valid packet, and its verdict. */
@@ -263,7 +263,7 @@ static void cut_frame(void **state)
 	struct packet whole = syn_make(), packet;
 
 	(void)state;
-	for (packet = whole, packet.len = PACKET_ETH_LEN; packet.len < whole.len; packet.len++) {
+	for (packet = whole, packet.len = FL_ETHERNET_LEN; packet.len < whole.len; packet.len++) {
 		if (packet.len < PACKET_GUE_AT)
 			check_untouched(&packet, XDP_PASS, FL_COUNTER_PASS_NOT_OURS);
 		else

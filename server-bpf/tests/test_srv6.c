@@ -11,7 +11,7 @@
 #include "list_form_bpf.h"
 
 enum {
-	SRH_AT = PACKET_ETH_LEN + FL_IPV6_LEN,
+	SRH_AT = FL_ETHERNET_LEN + FL_IPV6_LEN,
 	PAYLOAD = 100,
 	SEED = 20261123,
 	RANDOM_PACKETS = 20000,
@@ -25,7 +25,7 @@ static struct packet packet_make(const char *first, const char *second, size_t p
 	struct fl_address mux = packet_address(RIG_MUX6), self = packet_address(RIG_SELF6);
 	struct fl_list list = rig_list(RIG_IPV4);
 	struct packet packet;
-	fl_u8 srh[FL_LIST_SRV6_MAX_LEN], *ip = packet.data + PACKET_ETH_LEN;
+	fl_u8 srh[FL_LIST_SRV6_MAX_LEN], *ip = packet.data + FL_ETHERNET_LEN;
 
 	for (; list.count < 2 && names[list.count]; list.count++)
 		list.candidate[list.count] = packet_address(names[list.count]);
@@ -69,7 +69,7 @@ static void by_the_kernel(void **state)
 {
 	struct packet packet = packet_make("2001:db8:1::99", NULL, PAYLOAD), expected = packet;
 	struct fl_address next = packet_address("2001:db8:1::99");
-	fl_u8 *ip = expected.data + PACKET_ETH_LEN;
+	fl_u8 *ip = expected.data + FL_ETHERNET_LEN;
 
 	(void)state;
 	ip[7] = FL_CHAIN_TTL;
@@ -87,13 +87,13 @@ static void not_ours(void **state)
 	other.data[SRH_AT + FL_LIST_SRV6_AT_TYPE] = 2;
 	check(&other, FL_COUNTER_PASS_NOT_OURS);
 	other = packet;
-	other.data[PACKET_ETH_LEN + FL_IPV6_AT_DESTINATION + 15]++;
+	other.data[FL_ETHERNET_LEN + FL_IPV6_AT_DESTINATION + 15]++;
 	check(&other, FL_COUNTER_PASS_NOT_OURS);
 	other = packet;
-	other.data[PACKET_ETH_LEN + 6] = 44; /* a fragment: the kernel's to reassemble */
+	other.data[FL_ETHERNET_LEN + 6] = 44; /* a fragment: the kernel's to reassemble */
 	check(&other, FL_COUNTER_PASS_NOT_OURS);
 	other = packet;
-	other.data[PACKET_ETH_LEN + FL_IPV6_AT_SOURCE] = 0x30;
+	other.data[FL_ETHERNET_LEN + FL_IPV6_AT_SOURCE] = 0x30;
 	check(&other, FL_COUNTER_DROP_UNTRUSTED_SENDER);
 	other = packet;
 	other.len--;
@@ -111,10 +111,10 @@ static void random_packets(void **state)
 		struct packet packet = packet_make("2001:db8:1::23", i % 2 ? "2001:db8:1::24" : NULL, 40);
 
 		for (k = 0; k <= (int)(rand_r(&seed) % MUTATIONS_MAX); k++)
-			packet.data[PACKET_ETH_LEN + rand_r(&seed) % (packet.len - PACKET_ETH_LEN)] =
+			packet.data[FL_ETHERNET_LEN + rand_r(&seed) % (packet.len - FL_ETHERNET_LEN)] =
 			    (fl_u8)rand_r(&seed);
 		if (rand_r(&seed) % 4 == 0)
-			packet.len = PACKET_ETH_LEN + rand_r(&seed) % (packet.len - PACKET_ETH_LEN);
+			packet.len = FL_ETHERNET_LEN + rand_r(&seed) % (packet.len - FL_ETHERNET_LEN);
 		if (list_form_bpf.send(&packet) == FL_COUNTERS)
 			fail_msg("seed %d, packet %d left by another number of counters than one", SEED, i);
 	}

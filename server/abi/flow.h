@@ -16,13 +16,12 @@
 #include <linux/tcp.h>
 #include <linux/udp.h>
 
+#include <fairlead/ip.h>
 #include <fairlead/types.h>
 
 enum fl_flow_numbers {
-	FL_FLOW_IPV4 = 2,  /* AF_INET */
-	FL_FLOW_IPV6 = 10, /* AF_INET6 */
-	FL_FLOW_IPV4_OFFSET = 0x1fff,
-	FL_FLOW_IPV6_OFFSET = 0xfff8,
+	FL_FLOW_IPV4 = 2,      /* AF_INET */
+	FL_FLOW_IPV6 = 10,     /* AF_INET6 */
 	FL_FLOW_FRAGMENT = 44, /* the next header of IPv6's fragment header */
 	FL_FLOW_ICMP_UNREACHABLE = 3,
 	FL_FLOW_ICMP_TIME_EXCEEDED = 11,
@@ -128,8 +127,7 @@ FL_INLINE void fl_flow_icmp_quote(void *l4, void *end, struct fl_flow *flow, str
 	if (icmp->type != FL_FLOW_ICMP_UNREACHABLE && icmp->type != FL_FLOW_ICMP_TIME_EXCEEDED &&
 	    icmp->type != FL_FLOW_ICMP_PARAMETER)
 		return;
-	if (quote->version != 4 || quote->ihl < 5 ||
-	    fl_load_be16((const fl_u8 *)&quote->frag_off) & FL_FLOW_IPV4_OFFSET ||
+	if (quote->version != 4 || quote->ihl < 5 || fl_load_be16((const fl_u8 *)&quote->frag_off) & FL_IPV4_OFFSET ||
 	    (flow->leaves ? quote->daddr : quote->saddr) != fl_flow_ipv4(&flow->local))
 		return;
 	flow->quoted = true;
@@ -165,7 +163,7 @@ FL_INLINE bool fl_flow_read_ipv4(void *data, void *end, __u32 room, struct fl_fl
 	flow->family = FL_FLOW_IPV4;
 	headers->ip = ip;
 	fl_flow_addresses_ipv4(flow, ip);
-	flow->later_fragment = fl_load_be16((const fl_u8 *)&ip->frag_off) & FL_FLOW_IPV4_OFFSET;
+	flow->later_fragment = fl_load_be16((const fl_u8 *)&ip->frag_off) & FL_IPV4_OFFSET;
 	if (flow->later_fragment)
 		return true;
 	if (ip->protocol == IPPROTO_ICMP)
@@ -193,7 +191,7 @@ FL_INLINE bool fl_flow_read_ipv6(void *data, void *end, __u32 room, struct fl_fl
 	} else if (ip->nexthdr == FL_FLOW_FRAGMENT) {
 		if ((void *)(fragment + 1) > end)
 			return true;
-		flow->later_fragment = fl_load_be16((const fl_u8 *)&fragment->offset) & FL_FLOW_IPV6_OFFSET;
+		flow->later_fragment = fl_load_be16((const fl_u8 *)&fragment->offset) & FL_IPV6_OFFSET;
 		if (!flow->later_fragment)
 			fl_flow_transport(fragment + 1, end, fragment->next, flow, headers);
 	} else {
