@@ -136,7 +136,7 @@ static bool is_notice(const struct sk_buff *skb)
 	return gue && gue[1] == FL_LIST_GUE_NOTICE;
 }
 
-static int receive(struct sock *sk, struct sk_buff *skb)
+int fl_gue_receive(struct sock *sk, struct sk_buff *skb)
 {
 	struct fl_arrival arrival = {.encap = &fl_gue,
 				     .instance = rcu_dereference_sk_user_data(sk),
@@ -151,15 +151,7 @@ static int receive(struct sock *sk, struct sk_buff *skb)
 	}
 	return is_notice(skb) ? fl_notice_receive(&arrival) : fl_receive(&arrival);
 }
-
-static int open(void)
-{
-	fl_instances_receive_by(receive);
-	return 0;
-}
-
 const struct fl_encap fl_gue = {
     .parse = fl_gue_parse,
     .send_on = send_on,
-    .open = open,
 };

@@ -14,7 +14,6 @@ struct fl_namespace {
 };
 
 static unsigned int namespace_id __read_mostly;
-static int (*socket_receive)(struct sock *sk, struct sk_buff *skb) __read_mostly;
 
 static struct fl_namespace *namespace_of(struct net *net)
 {
@@ -113,7 +112,7 @@ static struct socket *listen(struct net *net, const struct fl_setup *setup, enum
 	struct udp_tunnel_sock_cfg tunnel = {
 	    .sk_user_data = instance,
 	    .encap_type = 1,
-	    .encap_rcv = socket_receive,
+	    .encap_rcv = fl_gue_receive,
 	};
 	/* Checksum 0 is what muxes send: RFC 6935 and 6936 for IPv6. */
 	struct udp_port_cfg port = {.local_udp_port = htons(setup->config.port), .ipv6_v6only = true};
@@ -291,11 +290,6 @@ static struct pernet_operations namespaces = {
     .id = &namespace_id,
     .size = sizeof(struct fl_namespace),
 };
-
-void fl_instances_receive_by(int (*receive)(struct sock *sk, struct sk_buff *skb))
-{
-	socket_receive = receive;
-}
 
 int fl_instances_register(void)
 {

@@ -89,8 +89,8 @@ struct fl_instance *fl_instance_of(struct net *net);
 struct fl_instance *fl_instance_get(struct net *net);
 void fl_instance_put(struct fl_instance *instance);
 
-/* What the sockets of instances call for each packet; before the first instance. Their user data is the instance. */
-void fl_instances_receive_by(int (*receive)(struct sock *sk, struct sk_buff *skb));
+/* gue.c: what its sockets, whose user data it is, call for each packet. */
+int fl_gue_receive(struct sock *sk, struct sk_buff *skb);
 
 int fl_instances_register(void);
 /* Stops the servers of all namespaces. Commands must be unregistered already. */

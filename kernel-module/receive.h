@@ -52,7 +52,7 @@ struct fl_encap {
 	 */
 	enum fl_counter (*send_on)(struct fl_arrival *arrival);
 
-	/* Packets come in from now on, and no longer; NULL: those of the instances' sockets, which close by themselves. */
+	/* Packets come in from now on, and no longer. NULL: they come in by the instance's sockets. */
 	int (*open)(void);
 	void (*close)(void);
 };
