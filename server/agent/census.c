@@ -106,6 +106,17 @@ static void revive(const struct census *census, struct connection *found)
 		census->tallies[service].told.closed--;
 }
 
+/* A connection that was told has closed: whether it stays in the table until its end is told. */
+static bool keeps(struct told *told)
+{
+	if (told->closed < TOLD_CLOSED_MAX) {
+		told->closed++;
+		return true;
+	}
+	told->is_over = true;
+	return false;
+}
+
 /* A live connection has closed. It stays while a dump may list it, or if its end is to be told. */
 static void end(struct census *census, struct connection *found)
 {
@@ -115,7 +126,7 @@ static void end(struct census *census, struct connection *found)
 	found->state = CONNECTION_CLOSED;
 	found->mark = census->mark;
 	if (found->told)
-		found->told = told_keeps(&tally->told);
+		found->told = keeps(&tally->told);
 	if (!census->dumping && !found->told)
 		connections_remove(census->table, found);
 }

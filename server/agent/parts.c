@@ -2,10 +2,27 @@
 #include "parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aging.h"
+#include "clock.h"
 #include "shared.h"
+
+static bool hashes_add(struct hashes *hashes, fl_u64 hash)
+{
+	if (hashes->count == hashes->room) {
+		size_t room = hashes->room ? 2 * hashes->room : 64;
+		fl_u8 *grown = realloc(hashes->bytes, 8 * room);
+
+		if (!grown)
+			return false;
+		hashes->bytes = grown;
+		hashes->room = room;
+	}
+	fl_store_le64(hashes->bytes + 8 * hashes->count++, hash);
+	return true;
+}
 
 /* The connection counts as not told. False: its slot has another entry now, or none. */
 static bool untell(struct census *census, struct connection *connection)
@@ -157,6 +174,43 @@ void parts_draw(struct census *census, fl_u64 now_ns)
 	}
 }
 
+static void refuse(struct told *told, const char *name, const char *why, fl_u64 now_ns, fl_u32 random)
+{
+	told->refusals++;
+	told->pace.controllers = 1;
+	told->retry_ns = now_ns + pace_failed(&told->pace, random) * MS_NS;
+	if (strcmp(told->why, why))
+		fprintf(
+		    stderr,
+		    "fairlead-server: agent: service %s: a controller refuses its connections: %s; tried again, from "
+		    "1 s to every 30 s (refusal %llu)\n",
+		    name, why, (unsigned long long)told->refusals);
+	snprintf(told->why, sizeof(told->why), "%s", why);
+}
+
+static void accept(struct told *told, const char *name)
+{
+	if (told->why[0])
+		fprintf(
+		    stderr,
+		    "fairlead-server: agent: service %s: its connections are accepted again (after %llu refusals)\n",
+		    name, (unsigned long long)told->refusals);
+	told->why[0] = '\0';
+	told->pace.failures = 0;
+}
+
+static void part_answered(struct told *told, const char *name)
+{
+	if (!told->has_part || !told->is_sent)
+		return;
+	told->has_more = !told->part.last;
+	if (told->part.last)
+		told->is_whole = false;
+	told_end_part(told);
+	if (!told->is_whole)
+		accept(told, name);
+}
+
 void parts_answered(struct census *census, size_t service, const struct told_answer *answer, fl_u64 now_ns,
 		    fl_u32 random)
 {
@@ -168,11 +222,11 @@ void parts_answered(struct census *census, size_t service, const struct told_ans
 	snprintf(told->memory, sizeof(told->memory), "%s", answer ? answer->memory : "");
 	snprintf(told->mark, sizeof(told->mark), "%s", answer ? answer->mark : "");
 	if (is_refused)
-		told_refuse(told, name, answer->refused, now_ns, random);
+		refuse(told, name, answer->refused, now_ns, random);
 	if (is_other || is_refused)
 		begin(census, service);
 	else
-		told_part_answered(told, name);
+		part_answered(told, name);
 }
 
 bool parts_hurry(const struct census *census, fl_u64 now_ns)

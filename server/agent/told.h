@@ -14,6 +14,7 @@
 #define FAIRLEAD_AGENT_TOLD_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "pace.h"
 
@@ -62,17 +63,13 @@ struct told_answer {
 	char refused[TOLD_WHY_MAX + 1]; /* empty: not refused */
 };
 
-/* False: no memory. */
-bool hashes_add(struct hashes *hashes, fl_u64 hash);
-
 /* Frees the part; there is none any more. */
-void told_end_part(struct told *told);
-
-/* A connection that was told has closed: whether it stays in the table until its end is told. */
-bool told_keeps(struct told *told);
-
-/* Answers to a report, by the service's name. They print refusals when they begin, change and end. */
-void told_refuse(struct told *told, const char *name, const char *why, fl_u64 now_ns, fl_u32 random);
-void told_part_answered(struct told *told, const char *name);
+static inline void told_end_part(struct told *told)
+{
+	free(told->part.opened.bytes);
+	free(told->part.closed.bytes);
+	told->part = (struct part){0};
+	told->has_part = false;
+}
 
 #endif
