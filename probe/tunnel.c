@@ -14,7 +14,7 @@
 #include <libmnl/libmnl.h>
 
 #include "config/address.h"
-#include "host/tun.h"
+#include "host/rtnetlink.h"
 
 enum { PACKET_MAX = 2048, RULES_LEFT_MAX = 16 };
 
@@ -141,7 +141,7 @@ struct tunnel *tunnel_open(const struct fl_address sources[2], const struct tunn
 	memcpy(tunnel->sources, sources, sizeof(tunnel->sources));
 	error = rtnetlink_open(&tunnel->netlink, NETLINK_ROUTE);
 	if (!error) {
-		tunnel->fd = tun_open(&tunnel->netlink, TUNNEL_DEVICE, WRAP_MTU, &tunnel->index);
+		tunnel->fd = rtnetlink_tun_open(&tunnel->netlink, TUNNEL_DEVICE, WRAP_MTU, &tunnel->index);
 		error = tunnel->fd < 0 ? tunnel->fd : 0;
 	}
 	if (!error)

@@ -65,7 +65,7 @@ static int device_open(struct announcer *announcer, uint32_t service, struct ann
 	device->service = service;
 	LIST_INSERT_HEAD(&announcer->devices, device, next);
 	snprintf(name, sizeof(name), "fl%u", service);
-	device->fd = tun_open(&announcer->netlink, name, 0, &device->index);
+	device->fd = rtnetlink_tun_open(&announcer->netlink, name, 0, &device->index);
 	if (device->fd < 0) {
 		error = device->fd;
 		goto fail;

@@ -16,7 +16,7 @@
 
 #include <fairlead/types.h>
 
-#include "host/tun.h"
+#include "host/rtnetlink.h"
 
 enum announce_numbers {
 	ANNOUNCE_ROUTE_PROTOCOL = 199, /* FRR: `redistribute kernel` and a prefix list */

@@ -16,7 +16,7 @@
 #include "config/http_access.h"
 #include "host/neighbour.h"
 #include "host/netlink.h"
-#include "host/tun.h"
+#include "host/rtnetlink.h"
 
 enum {
 	SERVERS_MAX = 32,

@@ -15,7 +15,7 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
-#include "host/tun.h"
+#include "host/rtnetlink.h"
 
 enum {
 	BUFFER = 32768,

@@ -206,7 +206,8 @@ int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *wh
 	return 0;
 }
 
-int ring_follows(const struct ring *ring, const struct delta *delta, struct reason *why)
+/* 0 if the delta can be applied to the ring now. */
+static int check_follows(const struct ring *ring, const struct delta *delta, struct reason *why)
 {
 	if (delta->snapshot)
 		return reason_set(why, -EINVAL, "generation %u is a snapshot; a ring is changed by deltas",
@@ -234,7 +235,7 @@ static void store_rows(struct ring *ring, const struct fold *fold)
 
 int ring_start(struct ring *ring, const struct delta *delta, struct fold *fold, struct reason *why)
 {
-	int error = ring_follows(ring, delta, why);
+	int error = check_follows(ring, delta, why);
 
 	if (error)
 		return error;

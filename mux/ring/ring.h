@@ -78,9 +78,6 @@ void ring_free(struct ring *ring);
  */
 int ring_load(struct ring *ring, const struct delta *snapshot, struct reason *why);
 
-/* 0 if the delta can be applied to the ring now; else an error of ring_start. */
-int ring_follows(const struct ring *ring, const struct delta *delta, struct reason *why);
-
 /*
  * What the delta changes of the ring. -EINVAL: a snapshot, a different number of buckets, or a history that becomes too
  * long. -ESTALE: base is not the ring's generation (a gap). -ENOMEM. Otherwise fold_end() ends it.

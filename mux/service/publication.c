@@ -91,17 +91,6 @@ static int check_service(const struct service *service, const struct delta *delt
 	return 0;
 }
 
-int publication_check(const struct service *service, const struct delta *change, struct reason *why)
-{
-	int error = check_service(service, change, why);
-
-	if (error || change->snapshot)
-		return error;
-	if (!service->ring)
-		return reason_set(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
-	return ring_follows(service->ring, change, why);
-}
-
 /* Swaps in the steering method's data; returns what is to be dropped once no reader can hold it. */
 static void *swap_data(struct service *service, void *data)
 {
@@ -160,8 +149,10 @@ int publication_apply(struct publication *publication, struct service *service, 
 	struct ring *ring = service->ring;
 	struct backends *old = NULL, *backends;
 	void *old_data = NULL;
-	int error = publication_check(service, delta, why);
+	int error = check_service(service, delta, why);
 
+	if (!error && !delta->snapshot && !ring)
+		return reason_set(why, -ENOENT, "service %s has no ring; load a snapshot first", service->config.name);
 	if (!error)
 		error = ring_start(ring, delta, fold, why);
 	if (error)

@@ -32,9 +32,6 @@ void publication_synchronize(struct publication *publication);
 /* Replaces the published lookup and frees the old one. */
 void publication_swap(struct publication *publication, struct lookup *lookup);
 
-/* 0 if the delta can be applied or the snapshot loaded, given the memory; else an error of the two below. */
-int publication_check(const struct service *service, const struct delta *change, struct reason *why);
-
 /*
  * Loads a snapshot as a new ring. data: the steering method's own of that generation, NULL: none; on success the
  * service owns it, and the method drops what it had before. On failure nothing has changed: -EINVAL (another service or

@@ -26,7 +26,7 @@ static bool interrupted(const sigset_t *signals)
 	return sigtimedwait(signals, NULL, &look) > 0;
 }
 
-void drain(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which)
+void drain_run(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which)
 {
 	bool announces = mux->options->announce != ANNOUNCE_NONE;
 	uint64_t wait = announces ? (uint64_t)mux->options->withdraw_wait * 1000 : 0;

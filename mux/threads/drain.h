@@ -22,6 +22,6 @@ enum drain_numbers {
 };
 
 /* signals: the blocked ones; which: the one received. Returns when the threads may be stopped. */
-void drain(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which);
+void drain_run(struct control_thread *control, const struct mux *mux, const sigset_t *signals, int which);
 
 #endif

@@ -177,7 +177,7 @@ static int serve(struct program *p, struct reason *why)
 	if (!error && !sigwait(&signals, &received)) {
 		error = control_thread_refusal(p->control, why);
 		if (!error)
-			drain(p->control, &p->mux, &signals, received);
+			drain_run(p->control, &p->mux, &signals, received);
 	}
 	stop(p);
 	preflight_zookeeper_end(&p->preflight);

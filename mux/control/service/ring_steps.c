@@ -11,6 +11,8 @@
 #include "ring/fold.h"
 #include "steering/steering.h"
 
+static void advance(struct ring_sync *sync);
+
 static bool is_staging(const struct ring_sync *sync)
 {
 	return sync->staged.generation;
@@ -55,7 +57,7 @@ void ring_steps_configure(struct ring_sync *sync, const struct service_config *c
 	sync->config_is_outdated = false;
 	if (ring_sync_has_arrays(sync) && !sync->arrays.is_known)
 		ring_sync_read_latest(sync);
-	ring_steps_advance(sync);
+	advance(sync);
 }
 
 /* A generation that goes back belongs to another service of the same name; its configuration must be read first. */
@@ -75,7 +77,7 @@ void ring_steps_latest(struct ring_sync *sync, uint32_t latest, const struct tre
 		return;
 	sync->latest = latest > ring_arrays_newest(sync) ? latest : ring_arrays_newest(sync);
 	lag_confirm(&sync->published.lag);
-	ring_steps_advance(sync);
+	advance(sync);
 }
 
 /* Publishes the staged ring. Returns false if it was refused: then everything is held. */
@@ -228,7 +230,8 @@ void ring_steps_guard(struct ring_sync *sync)
 	ring_sync_refuse_config(sync, REFUSAL_VIP, why.text);
 }
 
-void ring_steps_advance(struct ring_sync *sync)
+/* After each event that may let the ring go on: at most one snapshot or delta is being read. */
+static void advance(struct ring_sync *sync)
 {
 	if (!sync->has_config || !sync->latest)
 		return;
@@ -261,7 +264,7 @@ static void on_snapshot_number(struct ring_sync *sync, const struct service_answ
 		ring_sync_refuse_number(sync, "latest_snapshot", reply);
 	} else if (reply->result == TREE_MISSING) {
 		refuse_generation(sync, REFUSAL_MISSING, 0, "latest_snapshot does not exist");
-		ring_steps_advance(sync);
+		advance(sync);
 	} else {
 		ring_sync_retry(sync);
 	}
@@ -285,7 +288,7 @@ static bool is_complete(struct ring_sync *sync, uint32_t generation, const struc
 		ring_sync_retry(sync);
 		return false;
 	}
-	ring_steps_advance(sync);
+	advance(sync);
 	return false;
 }
 
@@ -349,13 +352,13 @@ static void on_delta(struct ring_sync *sync, const struct service_answer *answer
 
 	sync->state = SYNC_WAITING;
 	if ((result == TREE_OK || result == TREE_MISSING) && is_obsolete(sync, answer->generation)) {
-		ring_steps_advance(sync);
+		advance(sync);
 	} else if (result == TREE_MISSING && !is_staging(sync)) {
 		sync->route = ROUTE_SNAPSHOT; /* old generations are deleted: the snapshot is newer than the ring */
-		ring_steps_advance(sync);
+		advance(sync);
 	} else if (is_complete(sync, answer->generation, answer->reply)) {
 		take_delta(sync, answer);
-		ring_steps_advance(sync);
+		advance(sync);
 	}
 }
 
@@ -374,13 +377,13 @@ static void on_snapshot(struct ring_sync *sync, const struct service_answer *ans
 	reason = delta_decode(answer->reply->data, answer->reply->len, &expected, &sync->staged, &why);
 	if (reason)
 		refuse_generation(sync, reason, answer->generation, why.text);
-	ring_steps_advance(sync);
+	advance(sync);
 }
 
 static void on_arrays(struct ring_sync *sync, const struct service_answer *answer)
 {
 	if (ring_arrays_answer(sync, answer))
-		ring_steps_advance(sync);
+		advance(sync);
 }
 
 void ring_steps_answer(struct ring_sync *sync, const struct service_answer *answer)
@@ -413,7 +416,7 @@ void ring_steps_poll(struct ring_sync *sync)
 	const struct delta *change;
 
 	if (ring_arrays_poll(sync))
-		ring_steps_advance(sync);
+		advance(sync);
 	change = sync->told.generation ? &sync->told : &sync->staged;
 	if (sync->state != SYNC_TELLING)
 		return;
@@ -427,7 +430,7 @@ void ring_steps_poll(struct ring_sync *sync)
 		return;
 	}
 	drop(&sync->told);
-	ring_steps_advance(sync);
+	advance(sync);
 }
 
 void ring_steps_drop(struct ring_sync *sync)

@@ -13,8 +13,6 @@ void ring_steps_configure(struct ring_sync *sync, const struct service_config *c
 /* latest_gen was read: its number, and latest_arrays; NULL: it was not read. */
 void ring_steps_latest(struct ring_sync *sync, uint32_t latest, const struct tree_reply *list);
 
-/* After each event that may let the ring go on: at most one snapshot or delta is being read. */
-void ring_steps_advance(struct ring_sync *sync);
 /* After each event: takes arrays that were checked aside, and applies what servers have been told. */
 void ring_steps_poll(struct ring_sync *sync);
 /* What the mux needs has changed: serves no VIP that it needs itself, until a retry finds that it does not any more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/tun.h"
+#include "host/rtnetlink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,7 +112,7 @@ static int link_up(struct rtnetlink *netlink, uint32_t index, uint32_t mtu)
 	return rtnetlink_ask(netlink, request);
 }
 
-int tun_open(struct rtnetlink *netlink, const char *name, uint32_t mtu, uint32_t *index)
+int rtnetlink_tun_open(struct rtnetlink *netlink, const char *name, uint32_t mtu, uint32_t *index)
 {
 	struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
 	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC), error;

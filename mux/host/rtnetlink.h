@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TUN devices, and requests to netlink whose answers are awaited. */
-#ifndef FAIRLEAD_MUX_TUN_H
-#define FAIRLEAD_MUX_TUN_H
+/* Requests to netlink whose answers are awaited, and TUN devices made by them. */
+#ifndef FAIRLEAD_MUX_RTNETLINK_H
+#define FAIRLEAD_MUX_RTNETLINK_H
 
 #include <stdint.h>
 #include <sys/socket.h>
@@ -40,6 +40,6 @@ int rtnetlink_ask(struct rtnetlink *netlink, struct nlmsghdr *request);
  * descriptor, not blocking, that is a packet a read and keeps the device alive; or -errno, -EBUSY: another process has
  * it.
  */
-int tun_open(struct rtnetlink *netlink, const char *name, uint32_t mtu, uint32_t *index);
+int rtnetlink_tun_open(struct rtnetlink *netlink, const char *name, uint32_t mtu, uint32_t *index);
 
 #endif
