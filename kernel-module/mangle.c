@@ -37,8 +37,6 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
-#include <fairlead/ip.h>
-
 enum {
 	/* Of a quoted packet, the part that can be changed. */
 	QUOTE_LEN = 60 + sizeof(struct tcphdr),
@@ -186,7 +184,7 @@ static unsigned int transport_len(u8 protocol)
 		return sizeof(struct udphdr);
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:
-		return FL_ICMP_LEN + QUOTE_LEN;
+		return sizeof(struct icmphdr) + QUOTE_LEN;
 	default:
 		return 0;
 	}
@@ -197,7 +195,7 @@ static void transport_replace(struct sk_buff *skb, u8 *l4, unsigned int len, u8 
 			      const struct fl_mangling *mangling)
 {
 	struct udphdr *udp = (struct udphdr *)l4;
-	u8 *quote = l4 + FL_ICMP_LEN, *end = l4 + len;
+	u8 *quote = l4 + sizeof(struct icmphdr), *end = l4 + len;
 
 	switch (protocol) {
 	case IPPROTO_TCP:
@@ -212,11 +210,11 @@ static void transport_replace(struct sk_buff *skb, u8 *l4, unsigned int len, u8 
 			udp->check = CSUM_MANGLED_0;
 		break;
 	case IPPROTO_ICMP:
-		if (len >= FL_ICMP_LEN + sizeof(struct iphdr))
+		if (len >= sizeof(struct icmphdr) + sizeof(struct iphdr))
 			quote_replace(quote, end, other(side), mangling, &((struct icmphdr *)l4)->checksum);
 		break;
 	case IPPROTO_ICMPV6:
-		if (len < FL_ICMP_LEN + sizeof(struct ipv6hdr))
+		if (len < sizeof(struct icmphdr) + sizeof(struct ipv6hdr))
 			break;
 		sum_replace(&((struct icmp6hdr *)l4)->icmp6_cksum, mangling); /* of the pseudo header */
 		quote_replace(quote, end, other(side), mangling, &((struct icmp6hdr *)l4)->icmp6_cksum);
