@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The control plane on ZooKeeper: opened by {@code Main}, asked by the resources of the REST API,
- * closed at the end. This class only wires: an {@link Election} changes the {@link Role}, and a
+ * closed at the end. This class only wires: a {@link Candidate} changes the {@link Role}, and a
  * leader's {@link Term} has the {@link Catalogue} of all services, each with its {@link
  * ServiceWriter}; {@link Reads} and {@link Writes} answer.
  */
@@ -43,7 +43,7 @@ public final class FairleadController implements AutoCloseable {
 
   private final Facilities from;
   private final CurrentRole role;
-  private final Election election;
+  private final Candidate candidate;
   private final Reads reads;
   private final Writes writes;
 
@@ -57,7 +57,7 @@ public final class FairleadController implements AutoCloseable {
     reads = new Reads(this::role, from);
     role = new CurrentRole(new Follower(from.serviceWatch, 0, SoftState.none(reads)));
     writes = new Writes(role, from);
-    election = new Election(from, role, reads);
+    candidate = new Candidate(from, role, reads);
     RoleMetrics.register(from, role, reads);
   }
 
@@ -76,7 +76,7 @@ public final class FairleadController implements AutoCloseable {
    */
   public void start(Optional<URI> url) {
     from.connect();
-    election.start(url);
+    candidate.start(url);
   }
 
   /** Whether reads are answered. */
@@ -86,7 +86,7 @@ public final class FairleadController implements AutoCloseable {
 
   /** Why it will never lead, if so. */
   public Optional<StoreException.NotOurs> refusal() {
-    return election.refusal();
+    return candidate.refusal();
   }
 
   /** Whether this controller leads and has loaded every service, within {@code timeout}. */
@@ -155,7 +155,7 @@ public final class FairleadController implements AutoCloseable {
 
   public MetricsTargets targets() {
     return new MetricsTargets(
-        election::candidates, election::url, from.muxWatch::muxes, from.probeWatch::metrics);
+        candidate::candidates, candidate::url, from.muxWatch::muxes, from.probeWatch::metrics);
   }
 
   /** How services steered by othello stand, as known to this controller while it leads. */
@@ -209,7 +209,7 @@ public final class FairleadController implements AutoCloseable {
 
   @Override
   public void close() {
-    election.close();
+    candidate.close();
     from.close();
   }
 }

@@ -5,7 +5,7 @@
  * <pre>
  *   FairleadController
  *     Facilities    outlive a term: connection, watches, clocks, threads, metrics
- *     CurrentRole   one reference, swapped by the Election
+ *     CurrentRole   one reference, swapped by the Candidate
  *       Follower    reads by the watch of all services
  *       Term        all that a leader knows and runs in one epoch
  * </pre>
@@ -15,7 +15,7 @@
  * <table>
  *   <caption>Threads</caption>
  *   <tr><th>thread</th><th>owns</th></tr>
- *   <tr><td>leadership</td><td>elections; it alone changes the role, but for the end</td></tr>
+ *   <tr><td>election</td><td>elections; it alone changes the role, but for the end</td></tr>
  *   <tr><td>load, 8 during a load</td><td>a service each of a term that is not a role yet</td></tr>
  *   <tr><td>catalogue</td><td>names, ids and VIPs: writes to whole services, and the journal's
  *     length</td></tr>

@@ -11,7 +11,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.secret.SecretFile;
-import io.fairlead.controller.store.Leadership;
+import io.fairlead.controller.store.Election;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -204,7 +204,7 @@ class OpenTreeTest {
     ListAppender<ILoggingEvent> logged = new ListAppender<>();
     logged.list = new CopyOnWriteArrayList<>();
     logged.start();
-    Logger logger = (Logger) LoggerFactory.getLogger(Leadership.class);
+    Logger logger = (Logger) LoggerFactory.getLogger(Election.class);
     logger.addAppender(logged);
     try (TestingServer server = TestZooKeeper.start();
         CuratorFramework stranger = session(server, STRANGER)) {

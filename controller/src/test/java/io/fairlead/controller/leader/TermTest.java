@@ -34,12 +34,12 @@ class TermTest {
   private static final Duration SOON = Duration.ofSeconds(30);
 
   private final MemoryTree tree = new MemoryTree(InstantSource.system());
-  private final Candidate first = new Candidate("first");
-  private final Candidate second = new Candidate("second");
+  private final HeldController first = new HeldController("first");
+  private final HeldController second = new HeldController("second");
   private final Reports reports = new Reports();
 
   /** A controller whose loads of services can be held up or made to fail. */
-  private final class Candidate {
+  private final class HeldController {
     private final MemoryStore store = tree.client();
     private final FairleadController controller;
     private volatile boolean fails;
@@ -48,7 +48,7 @@ class TermTest {
     private final CountDownLatch reached = new CountDownLatch(1);
     private final CountDownLatch released = new CountDownLatch(1);
 
-    Candidate(String id) {
+    HeldController(String id) {
       ControllerOptions options =
           ControllerOptions.of(
                   "memory", FreePorts.nextAddress(), "/fairlead", id, InstantSource.system())
@@ -70,7 +70,7 @@ class TermTest {
 
     /** An interrupt does not end it, as one that comes too late. */
     private void hold() throws NodeException {
-      if (!Thread.currentThread().getName().startsWith("leadership")) {
+      if (!Thread.currentThread().getName().startsWith("election")) {
         return;
       }
       if (fails) {
@@ -100,7 +100,7 @@ class TermTest {
     }
 
     /** Its session ends; it is a candidate again after the other one. */
-    void lose(Candidate next) throws Exception {
+    void lose(HeldController next) throws Exception {
       store.expire();
       assertThat(next.controller.awaitLeader(SOON)).isTrue();
       store.connect();
@@ -214,7 +214,7 @@ class TermTest {
     second.start();
     assertThat(second.reached.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
     assertThat(second.isLeader()).as("before it has loaded").isFalse();
-    Candidate third = new Candidate("third");
+    HeldController third = new HeldController("third");
     try (FairleadController leader = third.controller) {
       third.start();
       second.store.expire();

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 class CandidatesTest {
   private final Tree tree = new Tree("/fairlead");
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
-  private final Logger logger = (Logger) LoggerFactory.getLogger(Leadership.class);
+  private final Logger logger = (Logger) LoggerFactory.getLogger(Election.class);
 
   @BeforeEach
   void listen() {
@@ -39,12 +39,12 @@ class CandidatesTest {
     try (TestingServer server = TestZooKeeper.start();
         CuratorFramework client = ZooKeeperClient.create(server.getConnectString())) {
       client.start();
-      assertThat(Leadership.candidates(ZooKeeperStore.of(client, tree), tree)).isEmpty();
+      assertThat(Election.candidates(ZooKeeperStore.of(client, tree), tree)).isEmpty();
       assertThat(logged.list).isEmpty();
 
       byte[] id = "controller-1".getBytes(StandardCharsets.UTF_8);
       client.create().creatingParentsIfNeeded().forPath(tree.election() + "/latch-1", id);
-      assertThat(Leadership.candidates(ZooKeeperStore.of(client, tree), tree))
+      assertThat(Election.candidates(ZooKeeperStore.of(client, tree), tree))
           .containsExactly("controller-1");
       assertThat(logged.list).isEmpty();
     }
@@ -53,7 +53,7 @@ class CandidatesTest {
   @Test
   void aClientThatCannotAskIsLogged() {
     try (CuratorFramework notStarted = ZooKeeperClient.create("127.0.0.1:1")) {
-      assertThat(Leadership.candidates(ZooKeeperStore.of(notStarted, tree), tree)).isEmpty();
+      assertThat(Election.candidates(ZooKeeperStore.of(notStarted, tree), tree)).isEmpty();
       assertThat(logged.list).hasSize(1);
     }
   }

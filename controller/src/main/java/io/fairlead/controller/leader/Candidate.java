@@ -3,8 +3,8 @@ package io.fairlead.controller.leader;
 
 import com.google.common.collect.Maps;
 import io.fairlead.controller.resources.plane.Plane;
+import io.fairlead.controller.store.Election;
 import io.fairlead.controller.store.Epoch;
-import io.fairlead.controller.store.Leadership;
 import io.fairlead.controller.store.StoreException;
 import java.net.URI;
 import java.util.List;
@@ -12,17 +12,17 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A controller's part in the election: changes its role when it is elected or deposed. */
-final class Election implements Leadership.Listener, AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(Election.class);
+/** This controller in the election: changes its role when it is elected or deposed. */
+final class Candidate implements Election.Listener, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Candidate.class);
 
   private final Facilities from;
   private final CurrentRole role;
   private final Plane plane;
   private volatile Optional<URI> url = Optional.empty();
-  private volatile Optional<Leadership> leadership = Optional.empty();
+  private volatile Optional<Election> election = Optional.empty();
 
-  Election(Facilities from, CurrentRole role, Plane plane) {
+  Candidate(Facilities from, CurrentRole role, Plane plane) {
     this.from = from;
     this.role = role;
     this.plane = plane;
@@ -33,15 +33,15 @@ final class Election implements Leadership.Listener, AutoCloseable {
    */
   void start(Optional<URI> at) {
     url = at;
-    Leadership started =
-        new Leadership(
+    Election started =
+        new Election(
             from.writing,
             from.tree,
             from.options.id(),
             at.map(URI::toString),
             from.options.protectsOpen(),
             this);
-    leadership = Optional.of(started);
+    election = Optional.of(started);
     started.start();
   }
 
@@ -79,12 +79,12 @@ final class Election implements Leadership.Listener, AutoCloseable {
 
   /** Why this controller will never lead, if so. */
   Optional<StoreException.NotOurs> refusal() {
-    return leadership.flatMap(Leadership::refusal);
+    return election.flatMap(Election::refusal);
   }
 
   /** Ids of the controllers that run; none while the tree is not known as its own. */
   List<String> candidates() {
-    return leadership.map(Leadership::candidates).orElse(List.of());
+    return election.map(Election::candidates).orElse(List.of());
   }
 
   Optional<URI> url() {
@@ -94,7 +94,7 @@ final class Election implements Leadership.Listener, AutoCloseable {
   @Override
   public void close() {
     Optional<Term> last = role.term();
-    leadership.ifPresent(Leadership::close);
+    election.ifPresent(Election::close);
     follow();
     role.end();
     last.ifPresent(Term::stop);

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The callbacks run one at a time on one thread.
  */
-public final class Leadership implements AutoCloseable {
+public final class Election implements AutoCloseable {
   public interface Listener {
     /** The tree is this controller's own and protected: what its nodes name may be followed. */
     void enter();
@@ -30,7 +30,7 @@ public final class Leadership implements AutoCloseable {
     void follow();
   }
 
-  private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Election.class);
   private static final int RETRY_MILLIS = 500;
 
   private final Store store;
@@ -40,7 +40,7 @@ public final class Leadership implements AutoCloseable {
   private final boolean protectsOpen;
   private final Listener listener;
   private final ExecutorService thread =
-      Executors.newSingleThreadExecutor(DaemonThreads.named("leadership"));
+      Executors.newSingleThreadExecutor(DaemonThreads.named("election"));
   private volatile Optional<Store.Candidacy> candidacy = Optional.empty();
   private volatile Optional<Store.FollowedNode> epoch = Optional.empty();
   private volatile boolean isClosed;
@@ -56,7 +56,7 @@ public final class Leadership implements AutoCloseable {
    * @param url where others find this controller's API while it leads
    * @param protectsOpen whether a tree that was open to everyone is protected
    */
-  public Leadership(
+  public Election(
       Store store,
       Tree tree,
       String id,
