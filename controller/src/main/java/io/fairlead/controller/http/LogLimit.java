@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.http;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
@@ -16,8 +17,14 @@ public final class LogLimit {
   private final int most;
   private final Duration period;
   private final LongSupplier nanos;
+
+  @GuardedBy("this")
   private long start;
+
+  @GuardedBy("this")
   private int lines;
+
+  @GuardedBy("this")
   private long suppressed;
 
   /**

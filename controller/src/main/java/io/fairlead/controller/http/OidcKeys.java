@@ -2,6 +2,7 @@
 package io.fairlead.controller.http;
 
 import com.google.common.base.Throwables;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.secret.Authority;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -57,7 +58,11 @@ final class OidcKeys {
   private final MeterRegistry metrics;
 
   private volatile Known known = new Known(List.of(), Optional.of("they were not fetched yet"));
+
+  @GuardedBy("this")
   private CompletableFuture<Known> running = CompletableFuture.completedFuture(known);
+
+  @GuardedBy("this")
   private Optional<Long> started = Optional.empty();
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.http;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.ClientAuth;
@@ -49,7 +50,11 @@ final class SecurityFiles {
           SecurityFiles::thread);
 
   private volatile Callers callers;
+
+  @GuardedBy("this")
   private List<Path> watched;
+
+  @GuardedBy("this")
   private List<FileTime> seen;
 
   /**

@@ -2,6 +2,7 @@
 package io.fairlead.controller.leader;
 
 import com.google.common.base.Suppliers;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ClusterSettings;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Address;
@@ -32,6 +33,7 @@ final class Addresses {
   private final VipGuard guard;
 
   /** Services as they will be if their pending commits succeed, by name. */
+  @GuardedBy("this")
   private final Map<String, ServiceImage> coming = new HashMap<>();
 
   /**
@@ -70,6 +72,7 @@ final class Addresses {
   }
 
   /** Whether any VIP or backend is new. */
+  @GuardedBy("this")
   private boolean check(
       Optional<ServiceImage> before, ServiceImage after, ClusterSettings settings, long now) {
     Set<Address> vips = vips(after);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.resources.agents.LiveConnections;
@@ -39,6 +40,7 @@ final class DeletedServices {
     }
   }
 
+  @GuardedBy("this")
   private final Map<String, Kept> byName = new TreeMap<>();
 
   /**

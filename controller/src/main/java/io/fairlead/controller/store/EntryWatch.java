@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,9 +39,17 @@ public final class EntryWatch implements AutoCloseable {
   private final String folder;
   private final Listener listener;
   private final Map<String, Entry> entries = new ConcurrentHashMap<>();
+
+  @GuardedBy("this")
   private Optional<Store.Following> names = Optional.empty();
+
+  @GuardedBy("this")
   private boolean isListed;
+
+  @GuardedBy("this")
   private boolean isWhole;
+
+  @GuardedBy("this")
   private boolean isClosed;
 
   public EntryWatch(Store store, String folder, Listener listener) {

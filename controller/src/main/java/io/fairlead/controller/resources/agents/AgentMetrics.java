@@ -4,7 +4,6 @@ package io.fairlead.controller.resources.agents;
 import static io.fairlead.controller.resources.metrics.Gauges.gauge;
 import static io.fairlead.controller.resources.metrics.Gauges.point;
 
-import io.fairlead.controller.resources.agents.AgentReports.Offers;
 import io.fairlead.controller.resources.agents.AgentView.Load;
 import io.fairlead.controller.resources.agents.AgentView.State;
 import io.prometheus.metrics.model.registry.MultiCollector;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.agents;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Address;
@@ -69,44 +70,10 @@ public final class AgentReports implements LiveConnections {
   public record Outcome(boolean isNew, int nextSeconds, List<Report.Question> questions) {}
 
   /**
-   * What is known of an agent.
-   *
-   * @param service what it said of the service asked for; empty if it said nothing or counts for
-   *     another state of the services
-   */
-  public record Seen(
-      Duration age,
-      String version,
-      String mode,
-      long lostEvents,
-      Optional<Report.Form> form,
-      Optional<Heard> service) {
-    public boolean isSilent() {
-      return age.compareTo(SILENCE) > 0;
-    }
-  }
-
-  /**
    * @param interval since the report before, to which {@code opened} and {@code closed} refer
    * @param offers in all reports of this server since the service was first heard of there
    */
   public record Heard(Report.Service report, Optional<Duration> interval, Offers offers) {}
-
-  /** New connections that a server could refuse. */
-  public record Offers(long offered, long taken, long passed) {
-    static final Offers NONE = new Offers(0, 0, 0);
-
-    /** Of those that were taken or passed; empty if there are none. */
-    Optional<Double> passedShare() {
-      return taken + passed == 0
-          ? Optional.empty()
-          : Optional.of((double) passed / (taken + passed));
-    }
-
-    Offers plus(Report.Load load) {
-      return new Offers(offered + load.offered(), taken + load.taken(), passed + load.passed());
-    }
-  }
 
   private record Backend(String service, int id) {}
 
@@ -131,14 +98,22 @@ public final class AgentReports implements LiveConnections {
 
   private final Directory directory;
   private final LongSupplier nanos;
+  private final long term;
+
+  @GuardedBy("this")
   private final Map<Address, Agent> agents = new HashMap<>();
+
+  @GuardedBy("this")
   private final Map<Backend, Question> questions = new HashMap<>();
 
   /** Of one watched backend of each server and service: another one with each answer. */
+  @GuardedBy("this")
   private final Map<Backend, Question> dates = new HashMap<>();
 
+  @GuardedBy("this")
   private final Map<Backend, Long> watched = new HashMap<>();
-  private final long term;
+
+  @GuardedBy("this")
   private long lastQuestion;
 
   /**
@@ -195,7 +170,10 @@ public final class AgentReports implements LiveConnections {
         check(byName.get(answer.getKey()), answer.getValue())
             .ifPresent(at -> asked.put(answer.getKey(), at));
       }
-      boolean isNew = addresses.stream().allMatch(address -> isNewer(report, agents.get(address)));
+      boolean isNew = true;
+      for (Address address : addresses) {
+        isNew &= isNewer(report, agents.get(address));
+      }
       if (isNew) {
         for (Address address : addresses) {
           agents.put(
@@ -293,6 +271,7 @@ public final class AgentReports implements LiveConnections {
     }
   }
 
+  @GuardedBy("this")
   private String nextName() {
     return "%012x-%d".formatted(term, ++lastQuestion);
   }
@@ -302,15 +281,14 @@ public final class AgentReports implements LiveConnections {
    * name when it was written at the earliest. A hold's question does not: it keeps its name while
    * the same is held. So this one goes with it, about what the hold asks, and adds no buckets.
    */
+  @GuardedBy("this")
   private void date(Place place, Map<String, Answer> answers, long now) {
-    Optional<Backend> first =
-        place.backends().stream()
-            .map(id -> new Backend(place.service(), id))
-            .filter(backend -> isWatched(backend, now))
-            .findFirst();
+    Optional<Backend> first = Optional.empty();
     for (int id : place.backends()) {
       Backend backend = new Backend(place.service(), id);
-      if (!first.equals(Optional.of(backend))) {
+      if (first.isEmpty() && isWatched(backend, now)) {
+        first = Optional.of(backend);
+      } else {
         dates.remove(backend);
       }
     }
@@ -419,6 +397,7 @@ public final class AgentReports implements LiveConnections {
 
   private record Fresh(Entry entry, Duration age) {}
 
+  @GuardedBy("this")
   private Optional<Fresh> fresh(String service, Standing at, long now) {
     Agent agent = agents.get(at.address());
     if (agent == null || now - agent.heard() > SILENCE.toNanos()) {
@@ -521,6 +500,7 @@ public final class AgentReports implements LiveConnections {
    *
    * @return when the latest of its open questions was asked, by the clock
    */
+  @GuardedBy("this")
   private Optional<Long> check(Place place, Answer answer) {
     List<Question> asked =
         open(place).stream().filter(each -> answer.questions().contains(each.name())).toList();
@@ -544,6 +524,7 @@ public final class AgentReports implements LiveConnections {
     return text.length() <= 40 ? text : text.substring(0, 40) + "...";
   }
 
+  @GuardedBy("this")
   private List<Question> open(Place place) {
     List<Question> open = new ArrayList<>(held(place));
     open.addAll(of(place, dates));
@@ -551,6 +532,7 @@ public final class AgentReports implements LiveConnections {
   }
 
   /** What holds ask. */
+  @GuardedBy("this")
   private List<Question> held(Place place) {
     return of(place, questions);
   }
@@ -562,11 +544,17 @@ public final class AgentReports implements LiveConnections {
         .toList();
   }
 
+  @GuardedBy("this")
   private boolean isWatched(Place place, long now) {
-    return place.backends().stream()
-        .anyMatch(backend -> isWatched(new Backend(place.service(), backend), now));
+    for (int id : place.backends()) {
+      if (isWatched(new Backend(place.service(), id), now)) {
+        return true;
+      }
+    }
+    return false;
   }
 
+  @GuardedBy("this")
   private boolean isWatched(Backend backend, long now) {
     Long since = watched.get(backend);
     return since != null && now - since < WATCH.toNanos();

@@ -4,8 +4,6 @@ package io.fairlead.controller.resources.agents;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import io.fairlead.controller.core.words.Word;
 import io.fairlead.controller.resources.agents.AgentReports.Heard;
-import io.fairlead.controller.resources.agents.AgentReports.Offers;
-import io.fairlead.controller.resources.agents.AgentReports.Seen;
 import io.fairlead.controller.resources.plane.Refusal;
 import java.time.Duration;
 import java.util.Optional;

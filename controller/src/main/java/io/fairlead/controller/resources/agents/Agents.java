@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.agents;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.ring.Backend;
@@ -27,6 +28,8 @@ public final class Agents {
   private final Plane plane;
   private final AgentReports reports;
   private final ConnectionReports connections;
+
+  @GuardedBy("this")
   private ServedServices served = ServedServices.none();
 
   public Agents(Plane plane, AgentReports reports, ConnectionReports connections) {

@@ -2,6 +2,7 @@
 package io.fairlead.controller.resources.drains;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.Drain;
 import io.fairlead.controller.core.image.Drain.End;
 import io.fairlead.controller.core.image.Drain.Reason;
@@ -59,6 +60,8 @@ public final class DrainWatch {
   private final LiveConnections live;
   private final SettledServices settled;
   private final LongSupplier nanos;
+
+  @GuardedBy("this")
   private final Map<Key, Track> tracks = new HashMap<>();
 
   /** {@code service} is the id; {@code since} tells a drain from the next of the backend. */
@@ -143,6 +146,7 @@ public final class DrainWatch {
                         || drains.get(key.backend()).since() != key.since()));
   }
 
+  @GuardedBy("this")
   private Track track(ServiceImage image, int id, Drain drain) {
     return tracks.computeIfAbsent(
         new Key(image.config().id(), id, drain.since()), key -> new Track());

@@ -2,6 +2,7 @@
 package io.fairlead.controller.resources.metrics;
 
 import com.google.common.collect.Maps;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.Transitions.SlowStart;
 import io.fairlead.controller.core.image.UpkeepState;
@@ -40,7 +41,11 @@ public final class MetricsView {
   private record Counted(ServiceImage image, Holds holds, Service metrics) {}
 
   private final InstantSource clock;
+
+  @GuardedBy("this")
   private Map<String, Counted> counted = Map.of();
+
+  @GuardedBy("this")
   private final Map<String, TreeMap<Long, Long>> committed = new HashMap<>();
 
   public MetricsView(InstantSource clock) {
@@ -64,16 +69,12 @@ public final class MetricsView {
     committed.keySet().retainAll(now.keySet());
     List<Applied> applied = new ArrayList<>();
     for (MuxView mux : muxes) {
-      mux.services()
-          .forEach(
-              (service, state) ->
-                  applied.add(
-                      new Applied(
-                          mux.id(),
-                          service,
-                          state.generation(),
-                          lag(service, state.generation()),
-                          state.isUnsupported())));
+      for (Map.Entry<String, MuxService> each : mux.services().entrySet()) {
+        long generation = each.getValue().generation();
+        long lag = lag(each.getKey(), generation);
+        boolean isUnsupported = each.getValue().isUnsupported();
+        applied.add(new Applied(mux.id(), each.getKey(), generation, lag, isUnsupported));
+      }
     }
     return new State(
         new Controller(health.leader(), health.epoch(), health.zookeeper()),
@@ -106,6 +107,7 @@ public final class MetricsView {
         Maps.transformValues(image.transitions().slowStarts(), SlowStart::part));
   }
 
+  @GuardedBy("this")
   private void remember(String service, Ring ring, Collection<MuxView> muxes) {
     TreeMap<Long, Long> times = committed.computeIfAbsent(service, name -> new TreeMap<>());
     if (!times.isEmpty() && times.lastKey() > ring.generation()) {
@@ -126,6 +128,7 @@ public final class MetricsView {
   }
 
   /** Seconds since the commit of the first generation that the mux has not applied. */
+  @GuardedBy("this")
   private long lag(String service, long applied) {
     TreeMap<Long, Long> times = committed.get(service);
     Map.Entry<Long, Long> missing = times == null ? null : times.higherEntry(applied);

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Sets;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.store.Connection;
@@ -109,8 +110,13 @@ public final class MuxWatch implements AutoCloseable {
   private final Object turn = new Object();
 
   private volatile EntryWatch entries;
+
+  @GuardedBy("turn")
   private Optional<EntryWatch> next = Optional.empty();
+
+  @GuardedBy("turn")
   private boolean isClosed;
+
   private volatile Optional<Store.Following> connection = Optional.empty();
   private volatile long watchedSince = Long.MAX_VALUE;
   private final CountDownLatch whole = new CountDownLatch(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.muxes;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Ring;
 import java.util.ArrayList;
@@ -9,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.stream.Stream;
 
 /**
  * Which commits are settled. After a commit is settled, no mux opens connections by the state
@@ -124,6 +124,7 @@ public final class SettledMoves {
     }
   }
 
+  @GuardedBy("this")
   private Wait wait(Optional<MuxView> mux, String why, long until) {
     return new Wait(
         mux.map(MuxView::id),
@@ -153,6 +154,7 @@ public final class SettledMoves {
   }
 
   /** Ascending, settled ones first. What comes before counts as the first, which is later. */
+  @GuardedBy("this")
   private final List<Commit> commits = new ArrayList<>();
 
   /**
@@ -164,23 +166,30 @@ public final class SettledMoves {
   private record Withdrawn(long since, Optional<String> keptFor) {}
 
   /** By mux. */
+  @GuardedBy("this")
   private final Map<String, Withdrawn> withdrawn = new HashMap<>();
 
   /** What an absent mux announced when it was seen last, which has a VIP of this service. */
   private record Shared(String mux, long gone, String service) {}
 
   /** Since when the mux lacks generations of it, for which it withdraws; NOT_YET: it does not. */
+  @GuardedBy("this")
   private final Map<Shared, Long> shared = new HashMap<>();
 
   /** As they were seen last, and when. */
+  @GuardedBy("this")
   private MuxPresence muxes = MuxPresence.NONE;
 
+  @GuardedBy("this")
   private long seen;
+
+  @GuardedBy("this")
   private String service = "";
 
   private final Told toldBy;
 
   /** The generation that muxes are told is settled. */
+  @GuardedBy("this")
   private long told;
 
   public SettledMoves(Told toldBy) {
@@ -219,10 +228,12 @@ public final class SettledMoves {
    * When a generation was committed that may have been at {@code at}: not before the one before it.
    * Two seconds of clocks that do not turn at once can say so, and commits settle in their order.
    */
+  @GuardedBy("this")
   private long committed(long at) {
     return commits.isEmpty() ? at : Math.max(at, commits.get(commits.size() - 1).committed);
   }
 
+  @GuardedBy("this")
   private void tell(int id) {
     for (int i = commits.size() - 1; i >= 0 && commits.get(i).settled == NOT_YET; i--) {
       if (opening(commits.get(i)).isEmpty()) {
@@ -232,6 +243,7 @@ public final class SettledMoves {
     }
   }
 
+  @GuardedBy("this")
   private void noteWithdrawn(Sharing sharing) {
     Map<String, Withdrawn> before = Map.copyOf(withdrawn);
     withdrawn.clear();
@@ -239,7 +251,7 @@ public final class SettledMoves {
       String id = each.mux().id();
       if (of(each.mux()).filter(at -> !at.isServed()).isPresent()) {
         Optional<String> keptFor =
-            others(each.mux(), sharing)
+            others(each.mux(), sharing).stream()
                 .filter(other -> each.mux().services().get(other).isServed())
                 .findFirst();
         Optional<Withdrawn> already =
@@ -250,6 +262,7 @@ public final class SettledMoves {
   }
 
   /** Only while it matters: a mux may be absent for a day, and have a thousand services. */
+  @GuardedBy("this")
   private void noteShared(Sharing sharing, long generation) {
     Map<Shared, Long> before = Map.copyOf(shared);
     shared.clear();
@@ -257,30 +270,34 @@ public final class SettledMoves {
       return;
     }
     for (MuxPresence.Absent each : lacking(service, generation)) {
-      others(each.mux(), sharing)
-          .filter(other -> each.mux().services().get(other).isAnnounced())
-          .forEach(
-              other -> {
-                long has = each.mux().services().get(other).generation();
-                boolean withdraws =
-                    has < sharing.generation(other).orElse(0) && enoughAreAhead(other, has + 1);
-                Shared key = new Shared(each.mux().id(), each.gone(), other);
-                Long last = before.get(key);
-                long since = last == null || last == NOT_YET ? seen : last;
-                shared.put(key, withdraws ? since : NOT_YET);
-              });
+      for (String other : others(each.mux(), sharing)) {
+        MuxService has = each.mux().services().get(other);
+        if (has.isAnnounced()) {
+          boolean withdraws =
+              has.generation() < sharing.generation(other).orElse(0)
+                  && enoughAreAhead(other, has.generation() + 1);
+          Shared key = new Shared(each.mux().id(), each.gone(), other);
+          Long last = before.get(key);
+          long since = last == null || last == NOT_YET ? seen : last;
+          shared.put(key, withdraws ? since : NOT_YET);
+        }
+      }
     }
   }
 
   /** The services of which a mux has a ring and which share a VIP with this one. */
-  private Stream<String> others(MuxView mux, Sharing sharing) {
+  @GuardedBy("this")
+  private List<String> others(MuxView mux, Sharing sharing) {
+    String own = service;
     return mux.services().keySet().stream()
-        .filter(other -> !other.equals(service) && of(mux, other).isPresent())
+        .filter(other -> !other.equals(own) && of(mux, other).isPresent())
         .filter(other -> sharing.generation(other).isPresent())
-        .sorted();
+        .sorted()
+        .toList();
   }
 
   /** What a mux says of the service, if it has a ring of it. */
+  @GuardedBy("this")
   private Optional<MuxService> of(MuxView mux) {
     return of(mux, service);
   }
@@ -289,6 +306,7 @@ public final class SettledMoves {
     return Optional.ofNullable(mux.services().get(service)).filter(at -> at.generation() > 0);
   }
 
+  @GuardedBy("this")
   private List<Wait> waits(Commit commit) {
     List<Wait> waits = opening(commit);
     if (!waits.isEmpty()) {
@@ -317,6 +335,7 @@ public final class SettledMoves {
   }
 
   /** Who may open connections by what was before. */
+  @GuardedBy("this")
   private List<Wait> opening(Commit commit) {
     List<Wait> waits = new ArrayList<>();
     int behind = 0;
@@ -355,6 +374,7 @@ public final class SettledMoves {
    * muxes. And one, unless each mux that is added refuses the service: some may serve it of whom
    * nothing is known.
    */
+  @GuardedBy("this")
   private boolean enoughAreAhead(String of, long generation) {
     long ahead = 0;
     long refuse = 0;
@@ -371,6 +391,7 @@ public final class SettledMoves {
   }
 
   /** Muxes without a session that may go back to what was before. */
+  @GuardedBy("this")
   private List<MuxPresence.Absent> lacking(String of, long generation) {
     return muxes.absent().stream()
         .filter(
@@ -381,6 +402,7 @@ public final class SettledMoves {
         .toList();
   }
 
+  @GuardedBy("this")
   private Optional<Wait> absent(MuxPresence.Absent mux, Commit commit, boolean enoughAreAhead) {
     if (mux.behindSeconds() == 0 || !enoughAreAhead) {
       return Optional.of(wait(Optional.of(mux.mux()), GOES_ON, NOT_YET));
@@ -401,6 +423,7 @@ public final class SettledMoves {
   }
 
   /** A mux that lacks the commit, and how it has withdrawn the service, or null. */
+  @GuardedBy("this")
   private Optional<Wait> present(MuxView mux, MuxService at, Commit commit, Withdrawn how) {
     if (how == null) {
       String lacks =
@@ -443,10 +466,11 @@ public final class SettledMoves {
     return settledForGeneration(generation).isPresent();
   }
 
+  @GuardedBy("this")
   private OptionalLong settledFor(Optional<Commit> commit) {
-    return commit.filter(all -> all.settled != NOT_YET).stream()
-        .mapToLong(all -> seen - all.settled)
-        .findFirst();
+    return commit.isEmpty() || commit.get().settled == NOT_YET
+        ? OptionalLong.empty()
+        : OptionalLong.of(seen - commit.get().settled);
   }
 
   /** What a move at {@code since} still waits for, until it is settled. */
@@ -459,16 +483,19 @@ public final class SettledMoves {
     return of(generation).map(this::left).orElse(List.of(UNSEEN));
   }
 
+  @GuardedBy("this")
   private List<Wait> left(Commit commit) {
     return commit.settled == NOT_YET ? waits(commit) : List.of();
   }
 
   /** The first commit that is this generation or a later one. */
+  @GuardedBy("this")
   private Optional<Commit> of(long generation) {
     return commits.stream().filter(commit -> commit.generation >= generation).findFirst();
   }
 
   /** The commit with all that was committed until {@code since}. */
+  @GuardedBy("this")
   private Optional<Commit> at(long since) {
     for (int i = first(since); i < commits.size(); i++) {
       Commit commit = commits.get(i);
@@ -486,6 +513,7 @@ public final class SettledMoves {
   }
 
   /** The first commit of this second or later. */
+  @GuardedBy("this")
   private int first(long since) {
     int from = 0;
     int to = commits.size();

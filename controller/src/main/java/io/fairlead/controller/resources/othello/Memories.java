@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.othello;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.resources.agents.ConnectionReports.Changes;
 import java.time.Duration;
 import java.util.HashMap;
@@ -26,9 +27,13 @@ final class Memories {
   private final long knownMax;
 
   /** By backend; a server that is two backends has one memory. */
+  @GuardedBy("this")
   private final Map<Integer, Memory> memories = new HashMap<>();
 
+  @GuardedBy("this")
   private int names;
+
+  @GuardedBy("this")
   private long waiting;
 
   /** One of a server. */
@@ -137,6 +142,7 @@ final class Memories {
   }
 
   /** The server's memory; another one if it is not the same backends any more. */
+  @GuardedBy("this")
   private Memory memory(List<Integer> backends) {
     Memory memory = memories.get(backends.get(0));
     if (memory == null || !memory.backends.equals(backends)) {
@@ -150,6 +156,7 @@ final class Memories {
     return memory;
   }
 
+  @GuardedBy("this")
   private void renew(Memory memory) {
     memory.name = "%s-%d".formatted(marks.term(), ++names);
     memory.isUsed = false;

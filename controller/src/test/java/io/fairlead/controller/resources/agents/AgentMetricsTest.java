@@ -4,8 +4,6 @@ package io.fairlead.controller.resources.agents;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.resources.agents.AgentReports.Heard;
-import io.fairlead.controller.resources.agents.AgentReports.Offers;
-import io.fairlead.controller.resources.agents.AgentReports.Seen;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
