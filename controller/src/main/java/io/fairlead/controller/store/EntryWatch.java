@@ -8,8 +8,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The entries of a folder, and the nodes that their owners keep below them while they are alive.
@@ -20,8 +18,6 @@ import org.slf4j.LoggerFactory;
  * are watched by their paths, and nothing else is looked at.
  */
 public final class EntryWatch implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(EntryWatch.class);
-
   /** Called on the store's thread. */
   public interface Listener {
     /** From now on no change goes unnoticed. */

@@ -72,14 +72,14 @@ public final class BeamerAssignment implements Assignment {
       surplus += targets[id];
     }
     if (surplus != 0) {
-      round(owned, weights, buckets, totalWeight, surplus, targets);
+      round(weights, buckets, totalWeight, surplus, targets);
     }
     return targets;
   }
 
   /** Rounds the goals of |surplus| backends the other way, so that they add up. */
   private static void round(
-      int[] owned, int[] weights, int buckets, long totalWeight, int surplus, int[] targets) {
+      int[] weights, int buckets, long totalWeight, int surplus, int[] targets) {
     long[] candidates = new long[weights.length];
     int n = 0;
     for (int id = 1; id < weights.length; id++) {

@@ -71,11 +71,6 @@ public final class Holds {
     return movedUntil(now - Math.max(nine, config.windowSeconds()));
   }
 
-  /** Those that have to be released, since they have been held as long as they may be. */
-  public int due(long now) {
-    return movedUntil(now - config.heldSeconds());
-  }
-
   /** Seconds since the last move of the bucket that moved first, 0 if none is named. */
   public long oldestAge(long now) {
     return sinces.length == 0 ? 0 : Math.max(0, now - sinces[0]);

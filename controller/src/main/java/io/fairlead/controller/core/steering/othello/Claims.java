@@ -91,11 +91,6 @@ public final class Claims {
     return pins;
   }
 
-  /** Bytes of all arrays, with those of the map. */
-  public long bytes() {
-    return map.bytes() + 8L * marks.length + firm.size() / Byte.SIZE;
-  }
-
   /** Which server can have a connection. */
   public interface Rule {
     /** Whether packets of the connection are sent to this server, or were until lately. */

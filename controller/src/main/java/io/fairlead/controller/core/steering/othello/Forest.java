@@ -40,11 +40,6 @@ final class Forest {
     return hash;
   }
 
-  /** How many edges there is room for. */
-  int capacity() {
-    return edges.length / 2;
-  }
-
   void grow(int capacity) {
     int before = edges.length;
     edges = Arrays.copyOf(edges, 2 * capacity);

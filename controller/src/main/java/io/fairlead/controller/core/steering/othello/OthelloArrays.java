@@ -57,10 +57,6 @@ public final class OthelloArrays {
     return cells[hash.a(flowHash)] ^ cells[hash.b(flowHash)];
   }
 
-  public long bytes() {
-    return 2L * cells.length;
-  }
-
   /** The cells themselves, which must not be written to. */
   char[] cells() {
     return cells;
