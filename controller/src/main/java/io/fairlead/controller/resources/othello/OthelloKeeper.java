@@ -191,7 +191,7 @@ final class OthelloKeeper {
   /** Whether a connection that another server reports now would be known to have ended here. */
   private boolean isPrompt(int backend) {
     Othello othello = writer.stored().image().config().othello().orElseThrow();
-    long opened = around.nanos().getAsLong() - seconds(othello.reportAgeSeconds()) * 7 / 8;
+    long opened = around.nanos().getAsLong() - nanosOf(othello.reportAgeSeconds()) * 7 / 8;
     return memories.state(backend, OptionalLong.of(opened)) == State.REPORTED;
   }
 
@@ -245,7 +245,7 @@ final class OthelloKeeper {
     if (!isLoaded) {
       // The spacing only bounds the work; it must not start again with each leader.
       int spacing = stored.image().config().othello().orElseThrow().spacingSeconds();
-      committedAt = around.nanos().getAsLong() - seconds(spacing);
+      committedAt = around.nanos().getAsLong() - nanosOf(spacing);
     } else if (!mine.equals(held.latest().map(LatestArrays::generation))) {
       committedAt = around.nanos().getAsLong();
     }
@@ -274,11 +274,11 @@ final class OthelloKeeper {
         lapsedFor(
             moves.settledForGeneration(held.latest().map(LatestArrays::generation).orElse(0L)),
             image.config());
-    long spacing = seconds(othello.spacingSeconds()) - (now - committedAt);
+    long spacing = nanosOf(othello.spacingSeconds()) - (now - committedAt);
     List<Integer> late =
         waits.isEmpty() && lapsedFor >= 0
             ? missing(
-                owners, OptionalLong.of(now + Math.max(seconds(age(othello) - lapsedFor), spacing)))
+                owners, OptionalLong.of(now + Math.max(nanosOf(age(othello) - lapsedFor), spacing)))
             : incomplete;
     long opening = absentSeconds(waits) - lapsedFor;
     Decision usual =
@@ -290,7 +290,7 @@ final class OthelloKeeper {
                 held.latest().map(LatestArrays::isSettled).orElse(true),
                 seen.fixable(),
                 seen.misfits().isSplit(),
-                TimeUnit.NANOSECONDS.toSeconds(spacing + seconds(1) - 1),
+                TimeUnit.NANOSECONDS.toSeconds(spacing + nanosOf(1) - 1),
                 around.arraysWait() ? incomplete : List.of(),
                 around.arraysWait() ? late : List.of(),
                 around.arraysWait() ? muxes : List.of(),
@@ -342,7 +342,7 @@ final class OthelloKeeper {
       int backend, long lost, OptionalLong settledFor, ServiceConfig config, boolean hasArrays) {
     long ago = lapsedFor(settledFor, config) - age(config.othello().orElseThrow());
     OptionalLong since =
-        ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - seconds(ago));
+        ago < 0 ? OptionalLong.empty() : OptionalLong.of(around.nanos().getAsLong() - nanosOf(ago));
     return memories.isAwaited(backend, since, hasArrays)
         || (!memories.isHeard(backend) && seconds < lost + config.windowSeconds());
   }
@@ -416,7 +416,7 @@ final class OthelloKeeper {
     return owners.stream().filter(id -> memories.state(id, since) != State.REPORTED).toList();
   }
 
-  private static long seconds(long seconds) {
+  private static long nanosOf(long seconds) {
     return TimeUnit.SECONDS.toNanos(seconds);
   }
 
@@ -483,7 +483,7 @@ final class OthelloKeeper {
                 CommittedArrays.Next named = ahead.next().apply(written.get());
                 long until =
                     around.nanos().getAsLong()
-                        + seconds(ComingArrays.seconds(image.config().windowSeconds()));
+                        + nanosOf(ComingArrays.seconds(image.config().windowSeconds()));
                 long last = ahead.source().apply(written.get()).generation();
                 coming =
                     Optional.of(new ComingArrays(ahead, proposal.with(named), last, from, until));
