@@ -99,7 +99,7 @@ public final class Resources {
     Supplier<DrainWatch> drains = () -> controller.softState().drains();
     return List.of(
         new ServiceRoutes(plane, controller.services(), controller.muxes()),
-        new BackendRoutes(plane, controller.backends(), controller.muxes()),
+        new BackendRoutes(controller.backends(), controller.muxes()),
         new ClusterRoutes(controller.cluster()),
         new DrainRoutes(plane, controller.drains(), drains),
         controller.probes(),

@@ -36,18 +36,7 @@ final class EarlyAck implements Backends {
                   () -> real.change(service, changes, options),
                   LATER_MILLIS,
                   TimeUnit.MILLISECONDS);
-              return new Result(
-                  result.service(),
-                  result.generation(),
-                  false,
-                  result.changed(),
-                  result.created(),
-                  result.moved(),
-                  result.shares(),
-                  result.hold(),
-                  result.drains(),
-                  result.ended(),
-                  result.warnings());
+              return result.withDryRun(false);
             });
   }
 }

@@ -61,8 +61,7 @@ public final class SabotagedController extends Main {
       resources.replaceAll(
           resource ->
               resource instanceof BackendRoutes
-                  ? new BackendRoutes(
-                      controller.plane(), new EarlyAck(controller.backends()), controller.muxes())
+                  ? new BackendRoutes(new EarlyAck(controller.backends()), controller.muxes())
                   : resource);
     }
     return resources;

@@ -316,7 +316,8 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
         after,
         delta,
         Result.unchanged(after.config().name(), after.ring().generation(), dryRun)
-            .with(moved, Moves.shares(before, after)));
+            .with(moved, Moves.shares(before, after))
+            .withPool(after.pool()));
   }
 
   private static Ring applied(Ring ring, Delta delta) {

@@ -105,7 +105,7 @@ class DeadTest {
     assertThat(naming(1) + naming(2) + naming(4)).as("all are at home").isZero();
     assertThat(result.movedBuckets()).isEqualTo(256);
     assertThat(result.owners()).isEqualTo(Result.Owners.ALL_FOUND);
-    assertThat(result.moves()).allMatch(move -> move.from() == 3);
+    assertThat(result.moved().moves()).allMatch(move -> move.from() == 3);
   }
 
   @Test
@@ -148,7 +148,7 @@ class DeadTest {
     PoolPlan plan = PoolPlan.of(image, List.of(dead(4)), now, WriteOptions.PLAN);
     assertThat(plan.result().owners().unchainedBuckets()).isEqualTo(341);
     assertThat(plan.result().movedBuckets()).isZero();
-    assertThat(plan.result().moves()).isEmpty();
+    assertThat(plan.result().moved().moves()).isEmpty();
     change(dead(4));
     assertThat(naming(4)).isZero();
     assertThat(image.pool()).containsOnlyKeys(1, 2);

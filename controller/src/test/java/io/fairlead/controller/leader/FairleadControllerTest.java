@@ -58,7 +58,7 @@ class FairleadControllerTest extends EmbeddedController {
                 .change("web", List.of(add(1), add(2), add(3), add(4)), WriteOptions.COMMIT));
     assertThat(added.generation()).isEqualTo(2);
     assertThat(added.movedBuckets()).isEqualTo(1024);
-    assertThat(added.moves()).hasSize(4);
+    assertThat(added.moved().moves()).hasSize(4);
     assertThat(added.shares())
         .containsExactly(
             new Share(1, 100, 0, 256),
@@ -90,7 +90,7 @@ class FairleadControllerTest extends EmbeddedController {
             .toList();
     Result changed = done(controller.backends().change("web", mixed, WriteOptions.COMMIT));
     assertThat(changed.generation()).isEqualTo(3);
-    assertThat(changed.moves()).hasSize(4096);
+    assertThat(changed.moved().moves()).hasSize(4096);
     assertThat(changed.shares()).hasSize(10_000);
     assertThat(Shown.backends(controller, "web")).hasSize(5_000);
     restart();
@@ -134,16 +134,19 @@ class FairleadControllerTest extends EmbeddedController {
     clock.set(NOW + 1000);
     assertThat(
             done(controller.backends().change("web", List.of(add(2)), WriteOptions.COMMIT))
+                .moved()
                 .stillChained())
         .isZero();
     clock.set(NOW + 1000 + WINDOW - 1);
     assertThat(
             done(controller.backends().change("web", List.of(weight(2, 0)), WriteOptions.PLAN))
+                .moved()
                 .stillChained())
         .isEqualTo(512);
     clock.set(NOW + 1000 + WINDOW);
     assertThat(
             done(controller.backends().change("web", List.of(weight(2, 0)), WriteOptions.PLAN))
+                .moved()
                 .stillChained())
         .isZero();
   }

@@ -141,7 +141,7 @@ public final class MemoryPlane
     Supplier<List<MuxView>> live = muxes::alive;
     return List.of(
         new ServiceRoutes(this, this, live),
-        new BackendRoutes(this, this, live),
+        new BackendRoutes(this, live),
         new ClusterRoutes(this),
         new DrainRoutes(this, this, () -> drainWatch),
         new ProbeRoutes(() -> List.copyOf(health), this),
@@ -444,7 +444,7 @@ public final class MemoryPlane
                   result.movedBuckets(),
                   chained,
                   result.owners(),
-                  result.moves(),
+                  result.moved().moves(),
                   result.moved().eitherShare(),
                   List.of(),
                   Optional.empty());

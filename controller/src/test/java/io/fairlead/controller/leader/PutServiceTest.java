@@ -106,7 +106,7 @@ class PutServiceTest extends EmbeddedController {
     done(controller.services().putService(spec, pool(100, 100, 100, 100), COMMIT));
     Result changed = done(controller.services().putService(spec, pool(100, 100, 100, 50), COMMIT));
     assertThat(changed.movedBuckets()).as("256 become 1024 / 7").isBetween(109, 110);
-    assertThat(changed.moves()).allMatch(move -> move.from() == 4);
+    assertThat(changed.moved().moves()).allMatch(move -> move.from() == 4);
     Result removed = done(controller.services().putService(spec, pool(100, 100, 100, -1), COMMIT));
     assertThat(removed.movedBuckets()).isEqualTo(256 - changed.movedBuckets());
     assertThat(Shown.backends(controller, "web"))

@@ -10,14 +10,14 @@ import java.lang.annotation.Target;
 
 /**
  * A record {@code R} whose builder {@code RBuilder} is generated: a setter for each field, and for
- * an optional one also a setter that takes its value.
+ * an optional one also a setter that takes its value. A record that implements {@code
+ * RBuilder.With} also has a {@code with} method for each field.
  */
 @RecordBuilder.Template(
     options =
         @RecordBuilder.Options(
             addConcreteSettersForOptional = true,
             enableGetters = false,
-            enableWither = false,
             addStaticBuilder = false,
             inheritComponentAnnotations = false))
 @Retention(RetentionPolicy.SOURCE)

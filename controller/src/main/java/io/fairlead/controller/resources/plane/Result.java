@@ -4,8 +4,12 @@ package io.fairlead.controller.resources.plane;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import io.fairlead.controller.core.image.Built;
+import io.fairlead.controller.core.image.ServiceImage.Member;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedMap;
 
 /**
  * What a write did, or with a dry run would do.
@@ -19,7 +23,9 @@ import java.util.Optional;
  * @param ended of the deletion of a service
  * @param warnings sentences: which muxes do not announce the service, and why; which connections of
  *     a deleted service are reset
+ * @param pool of the service afterwards, by id; of a write that commits a generation
  */
+@Built
 public record Result(
     String service,
     long generation,
@@ -31,7 +37,9 @@ public record Result(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Drained> drains,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Ended> ended,
-    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> warnings) {
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> warnings,
+    @JsonIgnore SortedMap<Integer, Member> pool)
+    implements ResultBuilder.With {
 
   /**
    * The buckets that a write moves.
@@ -115,7 +123,8 @@ public record Result(
         Optional.empty(),
         List.of(),
         Optional.empty(),
-        List.of());
+        List.of(),
+        Collections.emptySortedMap());
   }
 
   /** Of a write that changes something and moves no bucket. */
@@ -125,98 +134,26 @@ public record Result(
 
   /** Of a write that changes something. */
   public Result with(Moved newMoved, List<Share> newShares) {
-    return new Result(
-        service,
-        generation,
-        dryRun,
-        true,
-        created,
-        newMoved,
-        newShares,
-        hold,
-        drains,
-        ended,
-        warnings);
-  }
-
-  public Result asCreated() {
-    return new Result(
-        service, generation, dryRun, changed, true, moved, shares, hold, drains, ended, warnings);
+    return with(result -> result.changed(true).moved(newMoved).shares(newShares));
   }
 
   public Result with(Optional<Hold> newHold) {
-    return new Result(
-        service,
-        generation,
-        dryRun,
-        changed,
-        created,
-        moved,
-        shares,
-        newHold,
-        drains,
-        ended,
-        warnings);
-  }
-
-  public Result withDrains(List<Drained> newDrains) {
-    return new Result(
-        service,
-        generation,
-        dryRun,
-        changed,
-        created,
-        moved,
-        shares,
-        hold,
-        newDrains,
-        ended,
-        warnings);
+    return withHold(newHold);
   }
 
   public Result with(Ended newEnded) {
-    return new Result(
-        service,
-        generation,
-        dryRun,
-        changed,
-        created,
-        moved,
-        shares,
-        hold,
-        drains,
-        Optional.of(newEnded),
-        warnings);
+    return withEnded(Optional.of(newEnded));
   }
 
-  public Result withWarnings(List<String> newWarnings) {
-    return new Result(
-        service,
-        generation,
-        dryRun,
-        changed,
-        created,
-        moved,
-        shares,
-        hold,
-        drains,
-        ended,
-        newWarnings);
+  public Result asCreated() {
+    return withCreated(true);
   }
 
   public int movedBuckets() {
     return moved.movedBuckets();
   }
 
-  public int stillChained() {
-    return moved.stillChained();
-  }
-
   public Owners owners() {
     return moved.owners();
-  }
-
-  public List<Move> moves() {
-    return moved.moves();
   }
 }
