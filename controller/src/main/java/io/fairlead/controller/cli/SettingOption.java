@@ -17,7 +17,7 @@ public @interface SettingOption {
   /** A JSON pointer; empty: the name of the option's field. */
   String value() default "";
 
-  /** The options of a mixin. */
+  /** The options of a verb, or of a mixin. */
   final class Of {
     private Of() {}
 
@@ -27,8 +27,9 @@ public @interface SettingOption {
     }
 
     /** Adds the settings whose options were given. */
-    public static void put(Object mixin, ObjectNode request) {
+    public static ObjectNode put(Object mixin, ObjectNode request) {
       fields(mixin.getClass()).forEach(field -> put(mixin, field, request));
+      return request;
     }
 
     private static Stream<Field> fields(Class<?> mixin) {

@@ -67,6 +67,15 @@ public abstract class Verb implements Callable<Integer> {
     return spec.commandLine().getOut();
   }
 
+  /** Such as "1 bucket" and "2 buckets". */
+  protected static String count(long count, String what) {
+    return "%d %s%s".formatted(count, what, count == 1 ? "" : "s");
+  }
+
+  protected final void printf(String format, Object... values) {
+    out().printf(format, values);
+  }
+
   /** Ends the command as bad usage, with one sentence. */
   public final ParameterException usage(String sentence) {
     return new ParameterException(spec.commandLine(), sentence);

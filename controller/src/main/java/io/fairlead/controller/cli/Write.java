@@ -35,7 +35,7 @@ public abstract class Write extends Verb {
 
   private void printResult(JsonNode result, String past, String plan) {
     boolean isPlan = result.path("dryRun").asBoolean();
-    out().printf("%s: generation %d%n", isPlan ? plan : past, result.path("generation").asLong());
+    printf("%s: generation %d%n", isPlan ? plan : past, result.path("generation").asLong());
     int moved = result.path("movedBuckets").asInt();
     printOwners(result, isPlan);
     printHold(result.path("hold"), isPlan);
@@ -48,27 +48,22 @@ public abstract class Write extends Verb {
       }
       return;
     }
-    out()
-        .printf(
-            "%s %d bucket%s: %s%n",
-            isPlan ? "would move" : "moved",
-            moved,
-            moved == 1 ? "" : "s",
-            moves(result.path("moves"), moved));
+    printf(
+        "%s %s: %s%n",
+        isPlan ? "would move" : "moved",
+        count(moved, "bucket"),
+        moves(result.path("moves"), moved));
     if (result.has("eitherShare")) {
-      out()
-          .printf(
-              "%s of all connections have one of them as their first or second bucket; those at the"
-                  + " other one's backend stay%n",
-              Table.percent(result.path("eitherShare").asDouble()));
+      printf(
+          "%s of all connections have one of them as their first or second bucket; those at the"
+              + " other one's backend stay%n",
+          Table.percent(result.path("eitherShare").asDouble()));
     }
     printLeaving(result.path("leaving"));
     printWindow(result.path("windowEnds"));
     int chained = result.path("stillChained").asInt();
     if (chained > 0) {
-      out()
-          .printf(
-              "%d of them have former owners already: packets of theirs name one more%n", chained);
+      printf("%d of them have former owners already: packets of theirs name one more%n", chained);
     }
     Table table = new Table("BACKEND", "WEIGHT", "BEFORE", "AFTER");
     for (JsonNode share : result.path("shares")) {
@@ -93,27 +88,24 @@ public abstract class Write extends Verb {
                   .formatted(
                       each.path("estimated").asBoolean() ? "about " : "",
                       each.path("connections").asText());
-      out()
-          .printf(
-              "backend %s gives %s bucket%s with %s: %s%n",
-              each.path("backend").asText(),
-              each.path("buckets").asText(),
-              each.path("buckets").asInt() == 1 ? "" : "s",
-              count,
-              fate(each));
+      printf(
+          "backend %s gives %s with %s: %s%n",
+          each.path("backend").asText(),
+          count(each.path("buckets").asLong(), "bucket"),
+          count,
+          fate(each));
     }
     if (leaving.size() > listed) {
-      out().printf("and %d more backends (-o json lists them)%n", leaving.size() - listed);
+      printf("and %d more backends (-o json lists them)%n", leaving.size() - listed);
     }
   }
 
   /** Of a service without a hold. */
   private void printWindow(JsonNode ends) {
     if (!ends.isMissingNode()) {
-      out()
-          .printf(
-              "the window ends those that are still open then: of %d connections now%s%n",
-              ends.path("connections").asLong(), uncounted(ends));
+      printf(
+          "the window ends those that are still open then: of %d connections now%s%n",
+          ends.path("connections").asLong(), uncounted(ends));
     }
   }
 
@@ -121,8 +113,7 @@ public abstract class Write extends Verb {
     int uncounted = ended.path("uncountedBackends").asInt();
     return uncounted == 0
         ? ""
-        : ", and those of %d backend%s of which no agent reports"
-            .formatted(uncounted, uncounted == 1 ? "" : "s");
+        : ", and those of %s of which no agent reports".formatted(count(uncounted, "backend"));
   }
 
   private static String fate(JsonNode leaving) {
@@ -137,53 +128,47 @@ public abstract class Write extends Verb {
   private void printOwners(JsonNode result, boolean isPlan) {
     int unchained = result.path("unchainedBuckets").asInt();
     if (unchained > 0) {
-      out()
-          .printf(
-              "%d bucket%s %s no longer chained to a dead backend: its clients reconnect%n",
-              unchained, unchained == 1 ? "" : "s", isPlan ? "would be" : "are");
+      printf(
+          "%s %s no longer chained to a dead backend: its clients reconnect%n",
+          count(unchained, "bucket"), isPlan ? "would be" : "are");
     }
     int waiting = result.path("waitingBuckets").asInt();
     if (waiting > 0) {
-      out()
-          .printf(
-              "%d bucket%s %s for room for another former owner: see 'fairleadctl upkeep'%n",
-              waiting, waiting == 1 ? "" : "s", isPlan ? "would wait" : "wait");
+      printf(
+          "%s %s for room for another former owner: see 'fairleadctl upkeep'%n",
+          count(waiting, "bucket"), isPlan ? "would wait" : "wait");
     }
     int lost = result.path("lostBuckets").asInt();
     if (lost > 0) {
-      out()
-          .printf(
-              "%d full bucket%s %s the oldest former owner, whose connections break: %s%n",
-              lost,
-              lost == 1 ? "" : "s",
-              isPlan ? "would lose" : "lost",
-              isPlan ? "refused without --force; --when-safe lets them wait" : "as asked for");
+      printf(
+          "%s %s the oldest former owner, whose connections break: %s%n",
+          count(lost, "full bucket"),
+          isPlan ? "would lose" : "lost",
+          isPlan ? "refused without --force; --when-safe lets them wait" : "as asked for");
     }
   }
 
   private void printHold(JsonNode hold, boolean isPlan) {
     if (!hold.isMissingNode()) {
       int shortened = hold.path("shortenedBuckets").asInt();
-      out()
-          .printf(
-              "%d buckets have former owners, %s%n",
-              hold.path("heldBuckets").asInt(),
-              shortened == 0
-                  ? "and stay so as long as before"
-                  : "%d of them for less time, %d no longer: their older connections break then%s"
-                      .formatted(
-                          shortened,
-                          hold.path("releasedBuckets").asInt(),
-                          isPlan ? "; refused without --force" : ", as asked for"));
+      printf(
+          "%d buckets have former owners, %s%n",
+          hold.path("heldBuckets").asInt(),
+          shortened == 0
+              ? "and stay so as long as before"
+              : "%d of them for less time, %d no longer: their older connections break then%s"
+                  .formatted(
+                      shortened,
+                      hold.path("releasedBuckets").asInt(),
+                      isPlan ? "; refused without --force" : ", as asked for"));
     }
   }
 
   private void printEnded(JsonNode ended, boolean isPlan) {
     if (!ended.isMissingNode()) {
-      out()
-          .printf(
-              "%d connections %s%s%n",
-              ended.path("connections").asLong(), isPlan ? "would end" : "end", uncounted(ended));
+      printf(
+          "%d connections %s%s%n",
+          ended.path("connections").asLong(), isPlan ? "would end" : "end", uncounted(ended));
     }
   }
 
@@ -192,15 +177,12 @@ public abstract class Write extends Verb {
         drain.has("connections")
             ? drain.path("connections").asText() + " connections"
             : "an unknown number of connections (no agent reports)";
-    out()
-        .printf(
-            "backend %s has %s: those that are left %s%s%n",
-            drain.path("backend").asText(),
-            count,
-            drain.path("left").asText(),
-            drain.has("deadline")
-                ? ", " + Instant.ofEpochSecond(drain.path("deadline").asLong())
-                : "");
+    printf(
+        "backend %s has %s: those that are left %s%s%n",
+        drain.path("backend").asText(),
+        count,
+        drain.path("left").asText(),
+        drain.has("deadline") ? ", " + Instant.ofEpochSecond(drain.path("deadline").asLong()) : "");
   }
 
   /** Moves summed by pair of backends, the largest first. */

@@ -125,10 +125,9 @@ public final class ApplyCommand extends Verb {
     try {
       api.send("PUT", "/v1/cluster" + query(isDryRun, List.of()), wanted.toString());
       if (isTable()) {
-        out()
-            .printf(
-                "vipRanges: %s, now %s%n",
-                isDryRun ? "would be changed" : "changed", wanted.path("vipRanges"));
+        printf(
+            "vipRanges: %s, now %s%n",
+            isDryRun ? "would be changed" : "changed", wanted.path("vipRanges"));
       }
     } catch (RefusedException e) {
       refusals.put("vipRanges", e.getMessage());
@@ -175,15 +174,14 @@ public final class ApplyCommand extends Verb {
     report.addObject().put("service", name).put("outcome", outcome).set("result", result);
     if (isTable()) {
       int moved = result.path("movedBuckets").asInt();
-      out()
-          .printf(
-              "%s: %s%s%n",
-              name,
-              isDryRun && !outcome.equals("unchanged") ? "would be " + outcome : outcome,
-              outcome.equals("unchanged") || outcome.equals("deleted")
-                  ? ""
-                  : ", generation %d, %d bucket%s moved"
-                      .formatted(result.path("generation").asLong(), moved, moved == 1 ? "" : "s"));
+      printf(
+          "%s: %s%s%n",
+          name,
+          isDryRun && !outcome.equals("unchanged") ? "would be " + outcome : outcome,
+          outcome.equals("unchanged") || outcome.equals("deleted")
+              ? ""
+              : ", generation %d, %s moved"
+                  .formatted(result.path("generation").asLong(), count(moved, "bucket")));
       result.path("warnings").forEach(each -> out().println("warning: " + each.asText()));
       out().flush();
     }

@@ -62,10 +62,9 @@ public final class DiffCommand extends Verb {
     boolean isFirst = all.vipRanges().isEmpty();
     if (wanted.vipRanges().isPresent() && !wanted.vipRanges().equals(all.vipRanges())) {
       isDifferent = true;
-      out()
-          .printf(
-              "vipRanges: %s -> %s%n",
-              isFirst ? "none" : all.vipRanges().get(), wanted.vipRanges().get());
+      printf(
+          "vipRanges: %s -> %s%n",
+          isFirst ? "none" : all.vipRanges().get(), wanted.vipRanges().get());
     }
     wanted
         .services()
@@ -73,7 +72,7 @@ public final class DiffCommand extends Verb {
         .forEach(name -> compare(name, present.get(name), wanted.request(name, isFirst)));
     for (String name : present.keySet()) {
       if (!wanted.services().containsKey(name)) {
-        out().printf("%s: not in the file; 'apply --prune' would delete it%n", name);
+        printf("%s: not in the file; 'apply --prune' would delete it%n", name);
       }
     }
     out().flush();
@@ -94,14 +93,13 @@ public final class DiffCommand extends Verb {
       return;
     }
     if (!plan.path("changed").asBoolean()) {
-      out().printf("%s: as in the file%n", name);
+      printf("%s: as in the file%n", name);
       return;
     }
     isDifferent = true;
-    out()
-        .printf(
-            "%s: %s, %d buckets would move%n",
-            name, present == null ? "new" : "different", plan.path("movedBuckets").asInt());
+    printf(
+        "%s: %s, %d buckets would move%n",
+        name, present == null ? "new" : "different", plan.path("movedBuckets").asInt());
     if (present != null) {
       lines(present, wanted).forEach(line -> out().println("  " + line));
     }

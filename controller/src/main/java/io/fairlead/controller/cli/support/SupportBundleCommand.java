@@ -72,10 +72,9 @@ public final class SupportBundleCommand extends Verb {
     }
     JsonNode missing = manifest.path("missing");
     if (isTable()) {
-      out()
-          .printf(
-              "%s: %d files, %d values hidden, %d missing%n",
-              file, bundle.files().size(), manifest.path("hidden").asInt(), missing.size());
+      printf(
+          "%s: %d files, %d values hidden, %d missing%n",
+          file, bundle.files().size(), manifest.path("hidden").asInt(), missing.size());
       missing.forEach(
           each -> err().printf("%s: %s%n", each.path("name").asText(), each.path("why").asText()));
     } else {

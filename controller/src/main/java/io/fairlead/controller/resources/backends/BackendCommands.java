@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
+import io.fairlead.controller.cli.SettingOption;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
@@ -85,6 +86,7 @@ public final class BackendCommands {
     @Parameters(index = "2", paramLabel = "ADDRESS", description = "IPv4 or IPv6 address.")
     private String address;
 
+    @SettingOption
     @Option(
         names = "--weight",
         paramLabel = "W",
@@ -92,6 +94,7 @@ public final class BackendCommands {
         description = "Share relative to other backends, 0..65535. Default: 100")
     private int weight;
 
+    @SettingOption("/slowStartSeconds")
     @Option(
         names = "--slow-start",
         paramLabel = "SECONDS",
@@ -110,17 +113,9 @@ public final class BackendCommands {
     @Override
     public Integer call() {
       ObjectNode changes = Json.object();
-      ObjectNode add =
-          changes
-              .putArray("changes")
-              .addObject()
-              .put("op", "add")
-              .put("id", id())
-              .put("address", address)
-              .put("weight", weight);
-      if (slowStart != null) {
-        add.put("slowStartSeconds", slowStart);
-      }
+      ObjectNode add = changes.putArray("changes").addObject();
+      add.put("op", "add").put("id", id()).put("address", address);
+      SettingOption.Of.put(this, add);
       if (isForeign) {
         add.put("foreign", true);
       }
@@ -217,6 +212,7 @@ public final class BackendCommands {
         "break."
       })
   static final class Drain extends OfBackends {
+    @SettingOption("/deadlineSeconds")
     @Option(
         names = "--deadline",
         paramLabel = "TIME",
@@ -224,6 +220,7 @@ public final class BackendCommands {
         description = "End after this time, such as 90s, 30m or 2h, even if connections are left.")
     private Integer deadline;
 
+    @SettingOption
     @Option(
         names = "--then",
         paramLabel = "keep|remove",
@@ -232,13 +229,7 @@ public final class BackendCommands {
 
     @Override
     public Integer call() {
-      ObjectNode order = order();
-      if (deadline != null) {
-        order.put("deadlineSeconds", deadline);
-      }
-      if (then != null) {
-        order.put("then", then);
-      }
+      ObjectNode order = SettingOption.Of.put(this, order());
       return write("POST", path("drains"), order, "draining " + name(), "would drain " + name());
     }
   }
@@ -360,7 +351,7 @@ public final class BackendCommands {
           api().get(servicePath(service) + "/backends"),
           backends -> {
             if (backends.isEmpty()) {
-              out().printf("service %s has no backends%n", service);
+              printf("service %s has no backends%n", service);
               return;
             }
             long total = 0;

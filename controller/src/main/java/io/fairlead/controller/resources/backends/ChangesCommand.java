@@ -41,7 +41,7 @@ public final class ChangesCommand extends MovingWrite {
   public Integer call() {
     JsonNode changes = read();
     int count = changes.path("changes").size();
-    String what = "%d change%s of %s".formatted(count, count == 1 ? "" : "s", service);
+    String what = count(count, "change") + " of " + service;
     return write(
         "POST",
         servicePath(service) + "/changes",

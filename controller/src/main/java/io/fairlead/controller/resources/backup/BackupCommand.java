@@ -42,10 +42,9 @@ public final class BackupCommand extends Verb {
           "-f '%s' cannot be written: %s; allowed: a file in a folder of yours"
               .formatted(file, e.getMessage()));
     }
-    out()
-        .printf(
-            "%s: cluster %s, services: %d%n",
-            file, reply.json().path("cluster").asText(), reply.json().path("services").size());
+    printf(
+        "%s: cluster %s, services: %d%n",
+        file, reply.json().path("cluster").asText(), reply.json().path("services").size());
     out().flush();
     return 0;
   }

@@ -92,12 +92,11 @@ public final class ClusterCommands {
       print(
           api.send("PUT", PATH + query(isDryRun, List.of()), asked.toString()),
           settings ->
-              out()
-                  .printf(
-                      "%s %s; never: %s%n",
-                      isDryRun ? "VIPs would come from" : "VIPs come from",
-                      list(settings.path(RANGES)),
-                      list(settings.path(NEVER))));
+              printf(
+                  "%s %s; never: %s%n",
+                  isDryRun ? "VIPs would come from" : "VIPs come from",
+                  list(settings.path(RANGES)),
+                  list(settings.path(NEVER))));
       return 0;
     }
   }

@@ -30,9 +30,7 @@ public final class RingCommand extends Verb {
 
   private void printRing(JsonNode ring) {
     long buckets = ring.path("buckets").asLong();
-    out()
-        .printf(
-            "%s: %d buckets, generation %d%n", service, buckets, ring.path("generation").asLong());
+    printf("%s: %d buckets, generation %d%n", service, buckets, ring.path("generation").asLong());
     Table table = new Table("BACKEND", "BUCKETS", "SHARE", "RUNS");
     for (Map.Entry<String, JsonNode> backend : ring.path("runs").properties()) {
       long owned = 0;
@@ -73,6 +71,6 @@ public final class RingCommand extends Verb {
     }
     out().println();
     table.print(out());
-    out().printf("for how many connections: fairleadctl holds %s%n", service);
+    printf("for how many connections: fairleadctl holds %s%n", service);
   }
 }

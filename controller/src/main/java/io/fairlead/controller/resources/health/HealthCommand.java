@@ -86,24 +86,21 @@ public final class HealthCommand extends Verb {
 
   private void print(JsonNode health) {
     String name = health.path("service").asText();
-    out()
-        .printf(
-            "%s: %s of %d backends healthy, by %s probes%s%n",
-            name,
-            health.path("healthy").asText(),
-            weighted(health),
-            health.path("probes").asText(),
-            health.path("panic").asBoolean() ? "; too few: health is ignored" : "");
+    printf(
+        "%s: %s of %d backends healthy, by %s probes%s%n",
+        name,
+        health.path("healthy").asText(),
+        weighted(health),
+        health.path("probes").asText(),
+        health.path("panic").asBoolean() ? "; too few: health is ignored" : "");
     if (!health.path("acting").asBoolean()) {
       out().println("  the leader has just begun, and only looks");
     }
     if (health.path("probes").asInt() < health.path("needed").asInt()) {
-      out()
-          .printf(
-              "  nothing goes out of service: that takes %s probes%n",
-              health.path("needed").asText());
+      printf(
+          "  nothing goes out of service: that takes %s probes%n", health.path("needed").asText());
     }
-    health.path("unprobed").forEach(why -> out().printf("  not probed by %s%n", why.asText()));
+    health.path("unprobed").forEach(why -> printf("  not probed by %s%n", why.asText()));
     Table table = new Table("BACKEND", "STATE", "UP", "DOWN", "SINCE", "TIMES", "RETURNS", "WHY");
     for (JsonNode backend : health.path("backends")) {
       table.row(

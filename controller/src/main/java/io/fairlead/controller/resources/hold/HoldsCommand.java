@@ -33,32 +33,29 @@ public final class HoldsCommand extends Verb {
   }
 
   private void printHolds(JsonNode holds) {
-    out().printf("%s: former owners count %s%n", service, holds.path("kept").asText());
+    printf("%s: former owners count %s%n", service, holds.path("kept").asText());
     if (holds.path("holdSeconds").asInt() == 0) {
       return;
     }
-    out()
-        .printf(
-            "%s: %d buckets held, %d more chained within their window, generation %d%n",
-            service,
-            holds.path("heldBuckets").asInt(),
-            holds.path("chainedBuckets").asInt() - holds.path("heldBuckets").asInt(),
-            holds.path("generation").asLong());
+    printf(
+        "%s: %d buckets held, %d more chained within their window, generation %d%n",
+        service,
+        holds.path("heldBuckets").asInt(),
+        holds.path("chainedBuckets").asInt() - holds.path("heldBuckets").asInt(),
+        holds.path("generation").asLong());
     if (!holds.path("waitingFor").isEmpty()) {
-      out()
-          .printf(
-              "%d buckets wait; those that moved last wait for this:%n",
-              holds.path("waitingBuckets").asInt());
+      printf(
+          "%d buckets wait; those that moved last wait for this:%n",
+          holds.path("waitingBuckets").asInt());
     }
     for (JsonNode wait : holds.path("waitingFor")) {
-      out()
-          .printf(
-              "  %s%s%s%n",
-              wait.has("mux") ? wait.path("mux").asText() + " " : "",
-              wait.path("why").asText(),
-              wait.has("until")
-                  ? "; until %s".formatted(Instant.ofEpochSecond(wait.path("until").asLong()))
-                  : "");
+      printf(
+          "  %s%s%s%n",
+          wait.has("mux") ? wait.path("mux").asText() + " " : "",
+          wait.path("why").asText(),
+          wait.has("until")
+              ? "; until %s".formatted(Instant.ofEpochSecond(wait.path("until").asLong()))
+              : "");
     }
     if (holds.path("owners").isEmpty()) {
       return;

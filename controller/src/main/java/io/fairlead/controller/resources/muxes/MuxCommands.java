@@ -66,10 +66,10 @@ public final class MuxCommands {
 
     private void printScript(JsonNode added) {
       if (isDryRun) {
-        out().printf("would %s mux %s%n", rotates ? "make new logins for" : "add", id);
+        printf("would %s mux %s%n", rotates ? "make new logins for" : "add", id);
         return;
       }
-      out().printf(rotates ? "# mux %s has new logins.%n" : "# mux %s is added.%n", id);
+      printf(rotates ? "# mux %s has new logins.%n" : "# mux %s is added.%n", id);
       if (!added.has("login")) {
         out().println("# This cluster has no logins: nothing has to be put on its host.");
         return;
@@ -80,13 +80,13 @@ public final class MuxCommands {
       out().println("umask 077");
       printFile("mux", added.path("login"));
       printFile("probe", added.path("probeLogin"));
-      out().printf("# With --id %s, and the files as --zookeeper-auth; then restart both.%n", id);
+      printf("# With --id %s, and the files as --zookeeper-auth; then restart both.%n", id);
     }
 
     private void printFile(String part, JsonNode lines) {
       String folder = SECRETS.formatted(part);
-      out().printf("mkdir -p %s%n", folder);
-      out().printf("cat >%s/zookeeper-auth <<'END'%n", folder);
+      printf("mkdir -p %s%n", folder);
+      printf("cat >%s/zookeeper-auth <<'END'%n", folder);
       lines.forEach(line -> out().println(line.asText()));
       out().println("END");
     }
@@ -116,7 +116,7 @@ public final class MuxCommands {
       List<String> parameters = force ? List.of("force=true") : List.of();
       print(
           api().send("DELETE", path(id) + query(isDryRun, parameters), ""),
-          result -> out().printf("%s mux %s%n", isDryRun ? "would remove" : "removed", id));
+          result -> printf("%s mux %s%n", isDryRun ? "would remove" : "removed", id));
       return 0;
     }
   }

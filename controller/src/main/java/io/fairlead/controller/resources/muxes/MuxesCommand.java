@@ -80,15 +80,14 @@ public final class MuxesCommand extends Verb {
       limits.add("at most %s buckets".formatted(mux.path("serves").path("buckets").asText()));
     }
     if (!limits.isEmpty()) {
-      out().printf("%s serves services with %s%n", id, String.join("; ", limits));
+      printf("%s serves services with %s%n", id, String.join("; ", limits));
     }
     printUnreachable(id, mux);
     for (Map.Entry<String, JsonNode> service : mux.path("services").properties()) {
       if (service.getValue().has("why")) {
-        out()
-            .printf(
-                "%s refuses of %s: %s%n",
-                id, service.getKey(), service.getValue().path("why").asText());
+        printf(
+            "%s refuses of %s: %s%n",
+            id, service.getKey(), service.getValue().path("why").asText());
       }
     }
   }
@@ -105,7 +104,7 @@ public final class MuxesCommand extends Verb {
       named.add("%d more".formatted(more));
     }
     if (!named.isEmpty()) {
-      out().printf("%s can't send to %s%n", id, String.join(", ", named));
+      printf("%s can't send to %s%n", id, String.join(", ", named));
     }
   }
 

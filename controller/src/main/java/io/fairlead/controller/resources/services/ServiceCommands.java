@@ -2,7 +2,6 @@
 package io.fairlead.controller.resources.services;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Fields;
@@ -74,6 +73,7 @@ public final class ServiceCommands {
         description = "Name of the service, a DNS label in lower case.")
     private String name;
 
+    @SettingOption
     @Option(
         names = "--vip",
         required = true,
@@ -83,6 +83,7 @@ public final class ServiceCommands {
         description = "Virtual addresses of the service; may be repeated.")
     private List<String> vips;
 
+    @SettingOption
     @Option(
         names = "--port",
         required = true,
@@ -93,6 +94,7 @@ public final class ServiceCommands {
         description = "Protocols and ports, such as tcp:80; may be repeated.")
     private List<Port> ports;
 
+    @SettingOption("/vipRanges")
     @Option(
         names = "--vip-range",
         split = ",",
@@ -101,7 +103,7 @@ public final class ServiceCommands {
             "For the cluster's first service: the range of all VIPs, such as 10.99.0.0/16.")
     private List<String> ranges;
 
-    @ArgGroup private Size size;
+    @ArgGroup private Size size = new Size();
 
     @SettingOption
     @Option(
@@ -145,12 +147,14 @@ public final class ServiceCommands {
     @Mixin private ServiceSettings settings;
 
     static final class Size {
+      @SettingOption
       @Option(
           names = "--max-backends",
           paramLabel = "N",
           description = "Most backends that the service will ever have. Default: 100")
       private Integer maxBackends;
 
+      @SettingOption
       @Option(
           names = "--buckets",
           paramLabel = "N",
@@ -161,20 +165,9 @@ public final class ServiceCommands {
     @Override
     public Integer call() {
       ObjectNode spec = Json.object().put("name", name);
-      addAddresses(spec, vips);
-      addPorts(spec, ports);
-      if (ranges != null) {
-        ArrayNode given = spec.putArray("vipRanges");
-        ranges.forEach(given::add);
-      }
-      if (size != null && size.maxBackends != null) {
-        spec.put("maxBackends", size.maxBackends);
-      }
-      if (size != null && size.buckets != null) {
-        spec.put("buckets", size.buckets);
-      }
-      settings.addTo(spec);
       SettingOption.Of.put(this, spec);
+      SettingOption.Of.put(size, spec);
+      settings.addTo(spec);
       return write(
           "POST", "/v1/services", spec, "created service " + name, "would create service " + name);
     }
@@ -267,6 +260,7 @@ public final class ServiceCommands {
     @Parameters(paramLabel = "NAME", description = "Name of the service.")
     private String name;
 
+    @SettingOption
     @Option(
         names = "--vip",
         arity = "1..*",
@@ -275,6 +269,7 @@ public final class ServiceCommands {
         description = "Replaces the list of virtual addresses; may be repeated.")
     private List<String> vips;
 
+    @SettingOption
     @Option(
         names = "--port",
         arity = "1..*",
@@ -288,9 +283,7 @@ public final class ServiceCommands {
 
     @Override
     public Integer call() {
-      ObjectNode change = Json.object();
-      addAddresses(change, vips);
-      addPorts(change, ports);
+      ObjectNode change = SettingOption.Of.put(this, Json.object());
       settings.addTo(change);
       if (change.isEmpty()) {
         throw usage(
@@ -353,21 +346,6 @@ public final class ServiceCommands {
           Json.object(),
           "restored service " + name,
           "would restore service " + name);
-    }
-  }
-
-  private static void addAddresses(ObjectNode spec, List<String> vips) {
-    if (vips != null) {
-      ArrayNode array = spec.putArray("vips");
-      vips.forEach(array::add);
-    }
-  }
-
-  private static void addPorts(ObjectNode spec, List<Port> ports) {
-    if (ports != null) {
-      ArrayNode array = spec.putArray("ports");
-      ports.forEach(
-          port -> array.addObject().put("protocol", port.protocol()).put("port", port.port()));
     }
   }
 

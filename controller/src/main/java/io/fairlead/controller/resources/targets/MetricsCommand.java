@@ -61,7 +61,7 @@ public final class MetricsCommand {
             "--file '%s' cannot be written: %s; allowed: a file in a folder of yours"
                 .formatted(file, e.getMessage()));
       }
-      out().printf("%s: targets: %d%n", file, count);
+      printf("%s: targets: %d%n", file, count);
       out().flush();
       return 0;
     }

@@ -2,11 +2,11 @@
 package io.fairlead.controller.resources.upkeep;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Fields;
 import io.fairlead.controller.cli.Json;
+import io.fairlead.controller.cli.SettingOption;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.cli.Write;
 import java.time.Instant;
@@ -49,7 +49,7 @@ public final class UpkeepCommands {
     @Option(names = "--stop", description = "Stop the run in progress instead of starting one.")
     private boolean isStop;
 
-    final int start(String kind, ObjectNode order) {
+    final int start(String kind) {
       if (isStop) {
         return write(
             "DELETE",
@@ -58,6 +58,7 @@ public final class UpkeepCommands {
             "stopped upkeep of " + service,
             "would stop upkeep of " + service);
       }
+      ObjectNode order = SettingOption.Of.put(this, Json.object());
       if (maxMoves != null) {
         order.put("maxMoves", maxMoves);
       }
@@ -82,12 +83,14 @@ public final class UpkeepCommands {
         "The first iteration runs at once, and the controller runs the others."
       })
   public static final class Rebalance extends Start {
+    @SettingOption
     @Option(
         names = "--target",
         paramLabel = "RATE",
         description = "Stop when the highest load is at most this times the average. Default: 1.05")
     private Double target;
 
+    @SettingOption
     @Option(
         names = "--load",
         arity = "1..*",
@@ -99,15 +102,7 @@ public final class UpkeepCommands {
 
     @Override
     public Integer call() {
-      ObjectNode order = Json.object();
-      if (target != null) {
-        order.put("target", target);
-      }
-      if (loads != null) {
-        ArrayNode array = order.putArray("loads");
-        loads.forEach(load -> array.addObject().put("id", load.id()).put("load", load.load()));
-      }
-      return start("rebalance", order);
+      return start("rebalance");
     }
   }
 
@@ -117,6 +112,7 @@ public final class UpkeepCommands {
       footerHeading = "%nExamples:%n",
       footer = {"  fairleadctl defragment web --target 1.5", "  fairleadctl defragment web --stop"})
   public static final class Defragment extends Start {
+    @SettingOption
     @Option(
         names = "--target",
         paramLabel = "RATE",
@@ -125,11 +121,7 @@ public final class UpkeepCommands {
 
     @Override
     public Integer call() {
-      ObjectNode order = Json.object();
-      if (target != null) {
-        order.put("target", target);
-      }
-      return start("defragment", order);
+      return start("defragment");
     }
   }
 
