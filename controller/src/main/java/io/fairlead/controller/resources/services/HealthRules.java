@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.services;
 
+import static io.fairlead.controller.resources.services.ServiceRules.inRange;
+
 import io.fairlead.controller.core.image.HealthCheck;
 import io.fairlead.controller.core.image.HealthCheck.Action;
 import io.fairlead.controller.core.image.HealthCheck.Expect;
@@ -21,15 +23,29 @@ final class HealthRules {
   private static final int BYTES_MAX = 512;
   private static final int INTERVAL_MIN = 500;
   private static final int INTERVAL_MAX = 3_600_000;
-  private static final int INTERVAL = 5000;
   private static final int TIMEOUT_MIN = 50;
   private static final int TIMEOUT_MAX = 60_000;
-  private static final int TIMEOUT = 2000;
   private static final int ROUNDS_MAX = 20;
-  private static final int RISE = 2;
-  private static final int FALL = 3;
   private static final int JITTER_MAX = 50;
-  private static final int JITTER = 10;
+
+  /** Of any kind. */
+  private static final HealthCheck DEFAULT =
+      new HealthCheck(
+          HealthKind.TCP,
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          Optional.empty(),
+          5000,
+          2000,
+          2,
+          3,
+          10,
+          Action.DEFAULT);
+
   private static final int STATUS_RANGES = 8;
   private static final String STATUSES = "200-399";
   private static final Pattern MAX_OUT =
@@ -89,53 +105,36 @@ final class HealthRules {
                     Refusal.invalid(
                         "healthCheck.kind", null, "tcp, http, https, udp or command, to begin"));
     Optional<HealthCheck> before = present.filter(check -> check.kind() == kind);
+    HealthCheck others = before.orElse(DEFAULT);
     int interval =
-        ServiceRules.inRange(
+        inRange(
             "healthCheck.intervalMillis",
-            asked
-                .intervalMillis()
-                .or(() -> before.map(HealthCheck::intervalMillis))
-                .orElse(INTERVAL),
+            asked.intervalMillis().orElse(others.intervalMillis()),
             INTERVAL_MIN,
             INTERVAL_MAX);
     int most = Math.min(interval, TIMEOUT_MAX);
+    int usual =
+        before.isPresent() ? others.timeoutMillis() : Math.min(most, others.timeoutMillis());
+    int jitter = asked.jitterPercent().orElse(others.jitterPercent());
     return Optional.of(
         new HealthCheck(
             kind,
-            port(asked.port().or(() -> before.flatMap(HealthCheck::port))),
-            path(kind, asked.path(), before.flatMap(HealthCheck::path)),
-            host(kind, asked.host(), before.flatMap(HealthCheck::host)),
-            verify(kind, asked.verify(), before.flatMap(HealthCheck::verify)),
-            send(kind, asked.send(), before.flatMap(HealthCheck::send)),
-            command(kind, asked.command(), before.flatMap(HealthCheck::command)),
-            expect(kind, asked.expect(), before.flatMap(HealthCheck::expect)),
+            port(asked.port().or(others::port)),
+            path(kind, asked.path(), others.path()),
+            host(kind, asked.host(), others.host()),
+            verify(kind, asked.verify(), others.verify()),
+            send(kind, asked.send(), others.send()),
+            command(kind, asked.command(), others.command()),
+            expect(kind, asked.expect(), others.expect()),
             interval,
-            ServiceRules.inRange(
+            inRange(
                 "healthCheck.timeoutMillis",
-                asked
-                    .timeoutMillis()
-                    .or(() -> before.map(HealthCheck::timeoutMillis))
-                    .orElse(Math.min(most, TIMEOUT)),
+                asked.timeoutMillis().orElse(usual),
                 TIMEOUT_MIN,
                 most),
-            ServiceRules.inRange(
-                "healthCheck.rise",
-                asked.rise().or(() -> before.map(HealthCheck::rise)).orElse(RISE),
-                1,
-                ROUNDS_MAX),
-            ServiceRules.inRange(
-                "healthCheck.fall",
-                asked.fall().or(() -> before.map(HealthCheck::fall)).orElse(FALL),
-                1,
-                ROUNDS_MAX),
-            ServiceRules.inRange(
-                "healthCheck.jitterPercent",
-                asked
-                    .jitterPercent()
-                    .or(() -> before.map(HealthCheck::jitterPercent))
-                    .orElse(JITTER),
-                0,
-                JITTER_MAX),
+            inRange("healthCheck.rise", asked.rise().orElse(others.rise()), 1, ROUNDS_MAX),
+            inRange("healthCheck.fall", asked.fall().orElse(others.fall()), 1, ROUNDS_MAX),
+            inRange("healthCheck.jitterPercent", jitter, 0, JITTER_MAX),
             action(asked.action(), present.map(HealthCheck::action))));
   }
 
@@ -150,7 +149,7 @@ final class HealthRules {
             .filter(action -> action.withdraw() == isWithdrawing)
             .orElse(isWithdrawing ? Action.WITHDRAWING : Action.DEFAULT);
     int panic =
-        ServiceRules.inRange(
+        inRange(
             "healthCheck.action.panicPercent",
             asked.flatMap(ServiceSpec.HealthAction::panicPercent).orElse(others.panicPercent()),
             0,
@@ -175,7 +174,7 @@ final class HealthRules {
   /** 0 takes it away. */
   private static Optional<Integer> port(Optional<Integer> port) {
     return port.filter(number -> number != 0)
-        .map(number -> ServiceRules.inRange("healthCheck.port", number, 1, 65_535));
+        .map(number -> inRange("healthCheck.port", number, 1, 65_535));
   }
 
   private static Optional<String> path(

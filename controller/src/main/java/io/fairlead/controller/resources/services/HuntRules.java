@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.services;
 
+import static io.fairlead.controller.resources.services.ServiceRules.inRange;
+import static io.fairlead.controller.resources.services.ServiceRules.word;
+
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceConfig.Hunt;
 import io.fairlead.controller.core.steering.SteeringMethod;
 import io.fairlead.controller.core.words.HuntPolicy;
-import io.fairlead.controller.resources.plane.Refusal;
 import java.util.Optional;
 
 /** What the settings of steering {@code hunt} may be; their defaults are those of the paper. */
 final class HuntRules {
-  private static final int DYNAMIC_THRESHOLD = 1;
+  private static final Hunt DEFAULT = new Hunt(HuntPolicy.DYNAMIC, 1, 50, 100);
   private static final int STATIC_THRESHOLD = 4;
-  private static final int WINDOW = 50;
-  private static final int EPSILON_THOUSANDTHS = 100;
 
   private HuntRules() {}
 
@@ -25,47 +25,25 @@ final class HuntRules {
    */
   static ServiceConfig with(
       ServiceConfig config, Optional<ServiceSpec.Hunt> asked, Optional<Hunt> before) {
-    if (config.steering() != SteeringMethod.HUNT) {
-      asked.ifPresent(
-          any -> {
-            throw Refusal.invalid(
-                "hunt", "settings", "no hunt, as steering is %s".formatted(config.steering()));
-          });
+    if (!ServiceRules.has(config, SteeringMethod.HUNT, "settings", asked)) {
       return config;
     }
+    ServiceSpec.Hunt given = asked.orElse(ServiceSpec.Hunt.NOTHING);
+    Hunt others = before.orElse(DEFAULT);
     HuntPolicy policy =
-        asked
-            .flatMap(ServiceSpec.Hunt::policy)
-            .map(word -> ServiceRules.word("hunt.policy", word, HuntPolicy.class))
-            .or(() -> before.map(Hunt::policy))
-            .orElse(HuntPolicy.DYNAMIC);
+        given
+            .policy()
+            .map(word -> word("hunt.policy", word, HuntPolicy.class))
+            .orElse(others.policy());
+    int usual = policy == HuntPolicy.STATIC ? STATIC_THRESHOLD : DEFAULT.threshold();
+    int threshold = policy == others.policy() ? others.threshold() : usual;
+    int epsilon = given.epsilonThousandths().orElse(others.epsilonThousandths());
     Hunt hunt =
         new Hunt(
             policy,
-            ServiceRules.inRange(
-                "hunt.threshold",
-                asked
-                    .flatMap(ServiceSpec.Hunt::threshold)
-                    .or(() -> before.filter(h -> h.policy() == policy).map(Hunt::threshold))
-                    .orElse(policy == HuntPolicy.STATIC ? STATIC_THRESHOLD : DYNAMIC_THRESHOLD),
-                1,
-                65_535),
-            ServiceRules.inRange(
-                "hunt.window",
-                asked
-                    .flatMap(ServiceSpec.Hunt::window)
-                    .or(() -> before.map(Hunt::window))
-                    .orElse(WINDOW),
-                10,
-                1000),
-            ServiceRules.inRange(
-                "hunt.epsilonThousandths",
-                asked
-                    .flatMap(ServiceSpec.Hunt::epsilonThousandths)
-                    .or(() -> before.map(Hunt::epsilonThousandths))
-                    .orElse(EPSILON_THOUSANDTHS),
-                0,
-                499));
+            inRange("hunt.threshold", given.threshold().orElse(threshold), 1, 65_535),
+            inRange("hunt.window", given.window().orElse(others.window()), 10, 1000),
+            inRange("hunt.epsilonThousandths", epsilon, 0, 499));
     return config.toBuilder().hunt(Optional.of(hunt)).build();
   }
 }

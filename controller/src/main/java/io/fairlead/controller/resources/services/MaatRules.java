@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.services;
 
+import static io.fairlead.controller.resources.services.ServiceRules.inRange;
+import static io.fairlead.controller.resources.services.ServiceRules.word;
+
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceConfig.Maat;
 import io.fairlead.controller.core.steering.SteeringMethod;
@@ -43,45 +46,26 @@ final class MaatRules {
    */
   static ServiceConfig with(
       ServiceConfig config, Optional<ServiceSpec.Maat> asked, Optional<Maat> before) {
-    if (config.steering() != SteeringMethod.MAAT) {
-      asked.ifPresent(
-          any -> {
-            throw Refusal.invalid(
-                "maat", "settings", "no maat, as steering is %s".formatted(config.steering()));
-          });
+    if (!ServiceRules.has(config, SteeringMethod.MAAT, "settings", asked)) {
       return config;
     }
-    Optional<Preset> preset =
-        asked
-            .flatMap(ServiceSpec.Maat::preset)
-            .map(word -> ServiceRules.word("maat.preset", word, Preset.class));
+    ServiceSpec.Maat given = asked.orElse(ServiceSpec.Maat.NOTHING);
+    Optional<Preset> preset = given.preset().map(text -> word("maat.preset", text, Preset.class));
     if (preset.isPresent() && before.isPresent()) {
       throw Refusal.invalid(
           "maat.preset", preset.get().word(), "no preset in a change; name the settings");
     }
     Maat others = before.or(() -> preset.map(some -> some.values)).orElse(DEFAULT);
+    int delta = given.deltaThousandths().orElse(others.deltaThousandths());
+    int halfLife = given.halfLifeMillis().orElse(others.halfLifeMillis());
+    int hashes = given.filterHashes().orElse(others.filterHashes());
     Maat maat =
         new Maat(
-            asked
-                .flatMap(ServiceSpec.Maat::load)
-                .map(word -> ServiceRules.word("maat.load", word, MaatLoad.class))
-                .orElse(others.load()),
-            ServiceRules.inRange(
-                "maat.deltaThousandths",
-                asked.flatMap(ServiceSpec.Maat::deltaThousandths).orElse(others.deltaThousandths()),
-                0,
-                1000),
-            ServiceRules.inRange(
-                "maat.halfLifeMillis",
-                asked.flatMap(ServiceSpec.Maat::halfLifeMillis).orElse(others.halfLifeMillis()),
-                10,
-                60_000),
-            filter(asked.flatMap(ServiceSpec.Maat::filterBytes).orElse(others.filterBytes())),
-            ServiceRules.inRange(
-                "maat.filterHashes",
-                asked.flatMap(ServiceSpec.Maat::filterHashes).orElse(others.filterHashes()),
-                1,
-                8));
+            given.load().map(text -> word("maat.load", text, MaatLoad.class)).orElse(others.load()),
+            inRange("maat.deltaThousandths", delta, 0, 1000),
+            inRange("maat.halfLifeMillis", halfLife, 10, 60_000),
+            filter(given.filterBytes().orElse(others.filterBytes())),
+            inRange("maat.filterHashes", hashes, 1, 8));
     return config.toBuilder().maat(Optional.of(maat)).build();
   }
 

@@ -22,25 +22,14 @@ final class OthelloRules {
    */
   static ServiceConfig with(
       ServiceConfig config, Optional<ServiceSpec.Othello> asked, Optional<Othello> before) {
-    if (config.steering() != SteeringMethod.OTHELLO) {
-      asked.ifPresent(
-          any -> {
-            throw Refusal.invalid(
-                "othello", "times", "no othello, as steering is %s".formatted(config.steering()));
-          });
+    if (!ServiceRules.has(config, SteeringMethod.OTHELLO, "times", asked)) {
       return config;
     }
     int window = config.windowSeconds();
-    int age =
-        asked
-            .flatMap(ServiceSpec.Othello::reportAgeSeconds)
-            .or(() -> before.map(Othello::reportAgeSeconds))
-            .orElse(Math.max(1, window / 4));
-    int spacing =
-        asked
-            .flatMap(ServiceSpec.Othello::spacingSeconds)
-            .or(() -> before.map(Othello::spacingSeconds))
-            .orElse(Math.max(1, window / 2));
+    ServiceSpec.Othello given = asked.orElse(ServiceSpec.Othello.NOTHING);
+    Othello others = before.orElse(new Othello(Math.max(1, window / 4), Math.max(1, window / 2)));
+    int age = given.reportAgeSeconds().orElse(others.reportAgeSeconds());
+    int spacing = given.spacingSeconds().orElse(others.spacingSeconds());
     check(age, spacing, window);
     return config.toBuilder().othello(Optional.of(new Othello(age, spacing))).build();
   }

@@ -289,6 +289,21 @@ public final class ServiceRules {
         .orElseThrow(() -> Refusal.invalid(field, asked, Word.allowed(type)));
   }
 
+  /**
+   * Whether a service has settings of a steering method.
+   *
+   * @param asked refused with another method
+   */
+  static boolean has(ServiceConfig config, SteeringMethod method, String what, Optional<?> asked) {
+    if (config.steering() != method && asked.isPresent()) {
+      throw Refusal.invalid(
+          method.word(),
+          what,
+          "no %s, as steering is %s".formatted(method.word(), config.steering()));
+    }
+    return config.steering() == method;
+  }
+
   static int inRange(String field, int value, int least, int most) {
     if (value < least || value > most) {
       throw Refusal.invalid(field, value, "%d..%d".formatted(least, most));

@@ -49,14 +49,19 @@ public record ServiceSpec(
     Optional<List<String>> vipRanges) {
 
   /** In a request, of which a change may have either. */
-  public record Othello(Optional<Integer> reportAgeSeconds, Optional<Integer> spacingSeconds) {}
+  public record Othello(Optional<Integer> reportAgeSeconds, Optional<Integer> spacingSeconds) {
+    static final Othello NOTHING = new Othello(Optional.empty(), Optional.empty());
+  }
 
   /** In a request, of which a change may have any. */
   public record Hunt(
       Optional<String> policy,
       Optional<Integer> threshold,
       Optional<Integer> window,
-      Optional<Integer> epsilonThousandths) {}
+      Optional<Integer> epsilonThousandths) {
+    static final Hunt NOTHING =
+        new Hunt(Optional.empty(), Optional.empty(), Optional.empty(), Optional.empty());
+  }
 
   /**
    * In a request, of which a change may have any but the preset.
@@ -69,7 +74,16 @@ public record ServiceSpec(
       Optional<Integer> deltaThousandths,
       Optional<Integer> halfLifeMillis,
       Optional<Integer> filterBytes,
-      Optional<Integer> filterHashes) {}
+      Optional<Integer> filterHashes) {
+    static final Maat NOTHING =
+        new Maat(
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty());
+  }
 
   /** In a request, of which a change may have any; of kind {@code none} it takes the check away. */
   public record Health(
