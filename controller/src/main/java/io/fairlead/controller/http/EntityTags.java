@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.http;
 
+import com.google.common.hash.Hashing;
 import io.fairlead.controller.resources.plane.Precondition;
 import io.vertx.core.buffer.Buffer;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -14,7 +12,7 @@ import java.util.regex.Pattern;
 /** Entity tags and the headers that carry them (RFC 9110, sections 8.8.3 and 13.1). */
 final class EntityTags {
   private static final Pattern TAG = Pattern.compile("(W/)?\"([!#-~]*)\"");
-  private static final int HASH_BYTES = 12;
+  private static final int TAG_DIGITS = 24;
 
   private EntityTags() {}
 
@@ -24,12 +22,8 @@ final class EntityTags {
 
   /** For what has no version of its own: the same bytes, the same tag. */
   static String of(Buffer body) {
-    try {
-      byte[] hash = MessageDigest.getInstance("SHA-256").digest(body.getBytes());
-      return HexFormat.of().formatHex(hash, 0, HASH_BYTES);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java has SHA-256", e);
-    }
+    String digest = Hashing.sha256().hashBytes(body.getBytes()).toString();
+    return digest.substring(0, TAG_DIGITS);
   }
 
   /**

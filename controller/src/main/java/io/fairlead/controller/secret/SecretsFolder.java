@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.secret;
 
+import com.google.common.hash.Hashing;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.channels.FileChannel;
@@ -10,8 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -135,13 +134,7 @@ public record SecretsFolder(Path path) {
   }
 
   private static String digest(String token) {
-    try {
-      return HexFormat.of()
-          .formatHex(
-              MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("this Java has no SHA-256", e);
-    }
+    return Hashing.sha256().hashString(token, StandardCharsets.UTF_8).toString();
   }
 
   /** Lets fairleadctl send the admin's token to these URLs, and still to the former ones. */

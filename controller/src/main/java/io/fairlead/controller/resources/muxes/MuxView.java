@@ -4,6 +4,7 @@ package io.fairlead.controller.resources.muxes;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import io.fairlead.controller.core.image.Built;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,6 +18,7 @@ import java.util.stream.Stream;
  * that it can't send to, and the word for why; {@code unreachableMore} are left out. {@code
  * metrics} is absent if they are read on its host alone.
  */
+@Built
 public record MuxView(
     String id,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) String kind,
@@ -29,7 +31,8 @@ public record MuxView(
     Map<String, String> unreachable,
     int unreachableMore,
     Map<String, MuxService> services,
-    Optional<MetricsUrl> metrics) {
+    Optional<MetricsUrl> metrics)
+    implements MuxViewBuilder.With {
   static MuxView absent(String id) {
     return new MuxView(
         id,
@@ -75,30 +78,10 @@ public record MuxView(
         Optional.empty());
   }
 
-  public MuxView with(Optional<MetricsUrl> newMetrics) {
-    return with(services, newMetrics);
-  }
-
   /** With what it says of this service, and of no other. */
   MuxView only(String service) {
     MuxService known = services.get(service);
-    return with(known == null ? Map.of() : Map.of(service, known), metrics);
-  }
-
-  private MuxView with(Map<String, MuxService> newServices, Optional<MetricsUrl> newMetrics) {
-    return new MuxView(
-        id,
-        kind,
-        version,
-        address,
-        address6,
-        ports,
-        serves,
-        needs,
-        unreachable,
-        unreachableMore,
-        newServices,
-        newMetrics);
+    return withServices(known == null ? Map.of() : Map.of(service, known));
   }
 
   /** Its outer sources. */

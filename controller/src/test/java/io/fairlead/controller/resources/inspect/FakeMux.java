@@ -80,7 +80,7 @@ public final class FakeMux implements AutoCloseable {
   /** Its node, as if it listened where others reach it. */
   public MuxView node(String id) {
     return Muxes.mux(id, "10.1.0.11", List.of("eth0"), Map.of("web", Muxes.serving(1)))
-        .with(Optional.of(new MetricsUrl("http", target())));
+        .withMetrics(Optional.of(new MetricsUrl("http", target())));
   }
 
   /** Where it is. */

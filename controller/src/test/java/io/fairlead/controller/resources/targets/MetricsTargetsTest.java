@@ -47,7 +47,7 @@ class MetricsTargetsTest {
                 List.of(
                     mux("mux1", "10.1.0.11", List.of(), Map.of()),
                     mux("mux2", "10.1.0.12", List.of(), Map.of())
-                        .with(url("https://10.1.0.12:9108/metrics"))),
+                        .withMetrics(url("https://10.1.0.12:9108/metrics"))),
             () ->
                 Map.of(
                     "mux1", url("http://10.1.0.12:9109/metrics").orElseThrow(),
@@ -164,7 +164,8 @@ class MetricsTargetsTest {
       String write = "metrics targets --part mux --file " + file;
       assertThat(CtlRun.done(api, write)).isEqualTo(file + ": targets: 0\n");
       plane.mux(
-          mux("mux1", "10.1.0.11", List.of(), Map.of()).with(url("http://10.1.0.11:9108/metrics")));
+          mux("mux1", "10.1.0.11", List.of(), Map.of())
+              .withMetrics(url("http://10.1.0.11:9108/metrics")));
       assertThat(CtlRun.done(api, "metrics targets"))
           .isEqualTo(
               """
