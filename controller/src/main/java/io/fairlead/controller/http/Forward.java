@@ -261,6 +261,6 @@ final class Forward {
   }
 
   private static void fail(RoutingContext context, String field, String why, String allowed) {
-    Failures.send(context, Problem.of(new Refusal(Refusal.Kind.UNAVAILABLE, field, why, allowed)));
+    Failures.send(context, Problem.of(Refusal.unavailable(field, why, allowed)));
   }
 }

@@ -241,9 +241,7 @@ final class Intake {
     Failures.endConnection(context);
     Failures.send(
         context,
-        Problem.of(
-            new Refusal(
-                Refusal.Kind.UNAVAILABLE, "body", why, allowed + "; to send it again later")));
+        Problem.of(Refusal.unavailable("body", why, allowed + "; to send it again later")));
   }
 
   private void count(Reason reason, int more) {

@@ -80,8 +80,7 @@ final class Oidc {
       implements Verdict {
     Problem problem() {
       return kind == Problem.Kind.UNAVAILABLE
-          ? Problem.of(
-              new Refusal(Refusal.Kind.UNAVAILABLE, field, value.orElse("unknown"), allowed))
+          ? Problem.of(Refusal.unavailable(field, value.orElse("unknown"), allowed))
           : Problem.of(kind, field, value, allowed);
     }
   }

@@ -250,8 +250,7 @@ public final class Routes {
               if (streams.isFull(1) || streams.isBeyondShare(caller, 1)) {
                 busy().increment();
                 context.fail(
-                    new Refusal(
-                        Refusal.Kind.UNAVAILABLE,
+                    Refusal.unavailable(
                         "streams",
                         "%d in all, %d of %s".formatted(streams.used(), streams.of(caller), caller),
                         "at most %d, and %d of a caller at one address; to try again when one has"

@@ -130,8 +130,7 @@ final class DeletedServices {
             .filter(kept -> kept.isKept(now))
             .map(Kept::name)
             .collect(Collectors.joining(", "));
-    return new Refusal(
-        Refusal.Kind.NOT_FOUND,
+    return Refusal.missing(
         "service",
         name,
         "a service that was deleted within %d days: %s"

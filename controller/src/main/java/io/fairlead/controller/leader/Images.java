@@ -32,16 +32,13 @@ interface Images {
     return damage(name)
         .map(
             damage ->
-                new Refusal(
-                    Refusal.Kind.UNAVAILABLE,
-                    "service",
-                    name,
-                    "services with undamaged data; here: " + damage))
+                Refusal.unavailable(
+                    "service", name, "services with undamaged data; here: " + damage))
         .orElseGet(() -> notFound(name));
   }
 
   static Refusal notFound(String name) {
-    return new Refusal(Refusal.Kind.NOT_FOUND, "service", name, "an existing service");
+    return Refusal.missing("service", name, "an existing service");
   }
 
   static Images of(ServiceWatch.Copy<StoredService> copy) {

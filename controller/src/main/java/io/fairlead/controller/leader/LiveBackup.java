@@ -59,8 +59,7 @@ record LiveBackup(
     } catch (StoreException e) {
       throw Unavailable.store(e);
     }
-    throw new Refusal(
-        Refusal.Kind.UNAVAILABLE,
+    throw Refusal.unavailable(
         "backup",
         "services changed VIPs each of the %d times that they were read".formatted(ATTEMPTS),
         "to try again while no VIPs or settings of the cluster change");

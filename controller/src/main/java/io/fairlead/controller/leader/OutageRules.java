@@ -177,11 +177,8 @@ final class OutageRules {
     Unhealthy health = before.transitions().health();
     for (int id : ids) {
       if (!before.pool().containsKey(id)) {
-        throw new Refusal(
-            Refusal.Kind.NOT_FOUND,
-            "ids",
-            Integer.toString(id),
-            "backends of service '%s'".formatted(before.config().name()));
+        throw Refusal.missing(
+            "ids", id, "backends of service '%s'".formatted(before.config().name()));
       }
     }
     SortedSet<Integer> back = new TreeSet<>();

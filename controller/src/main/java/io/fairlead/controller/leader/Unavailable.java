@@ -53,6 +53,6 @@ final class Unavailable {
   }
 
   private static Refusal of(String field, String value, String allowed) {
-    return new Refusal(Refusal.Kind.UNAVAILABLE, field, value, allowed);
+    return Refusal.unavailable(field, value, allowed);
   }
 }

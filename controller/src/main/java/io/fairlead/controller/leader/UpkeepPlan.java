@@ -104,11 +104,8 @@ final class UpkeepPlan {
     for (Map.Entry<Integer, Double> each : loads.entrySet()) {
       int id = each.getKey();
       if (id <= Backend.NONE || id > Backend.MAX || !image.pool().containsKey(id)) {
-        throw new Refusal(
-            Refusal.Kind.NOT_FOUND,
-            "loads.id",
-            Integer.toString(id),
-            "a backend of service '%s'".formatted(image.config().name()));
+        throw Refusal.missing(
+            "loads.id", id, "a backend of service '%s'".formatted(image.config().name()));
       }
       if (!(each.getValue() >= 0) || each.getValue().isInfinite()) {
         throw Refusal.invalid("loads.load", each.getValue(), "a number from 0 on");

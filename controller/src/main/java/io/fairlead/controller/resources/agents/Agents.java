@@ -155,8 +155,7 @@ public final class Agents {
     int at = 0;
     for (Address address : addresses) {
       if (!own.contains(address)) {
-        throw new Refusal(
-            Refusal.Kind.FORBIDDEN,
+        throw Refusal.forbidden(
             "addresses[%d]".formatted(at),
             report.addresses().get(at),
             "%s, of which %s is"
@@ -195,8 +194,7 @@ public final class Agents {
         throw Refusal.invalid("services[%d].name".formatted(i), name, "each service once");
       }
       if (isCurrent && !names.contains(name)) {
-        throw new Refusal(
-            Refusal.Kind.FORBIDDEN,
+        throw Refusal.forbidden(
             "services[%d].name".formatted(i),
             name,
             "services in whose pool one of %s stands: %s"

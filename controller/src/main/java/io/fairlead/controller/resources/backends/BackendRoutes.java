@@ -86,10 +86,7 @@ public record BackendRoutes(Backends backends, Supplier<List<MuxView>> muxes) im
     return views.stream()
         .filter(backend -> backend.id() == id(request))
         .findFirst()
-        .orElseThrow(
-            () ->
-                new Refusal(
-                    Refusal.Kind.NOT_FOUND, "id", Integer.toString(id(request)), listed(views)));
+        .orElseThrow(() -> Refusal.missing("id", id(request), listed(views)));
   }
 
   private static String listed(List<BackendView> backends) {

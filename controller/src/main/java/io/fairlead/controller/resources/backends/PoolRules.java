@@ -270,10 +270,9 @@ public final class PoolRules {
     if (new Reserved(image, now).has(id)) {
       return;
     }
-    throw new Refusal(
-        Refusal.Kind.NOT_FOUND,
+    throw Refusal.missing(
         "id",
-        Integer.toString(id),
+        id,
         "a backend of service '%s', or a removed one that packets are still chained to"
             .formatted(image.config().name()));
   }
@@ -281,11 +280,7 @@ public final class PoolRules {
   private Member live(int id) {
     Member member = pool.get(id);
     if (member == null) {
-      throw new Refusal(
-          Refusal.Kind.NOT_FOUND,
-          "id",
-          Integer.toString(id),
-          "a backend of service '%s'".formatted(image.config().name()));
+      throw Refusal.missing("id", id, "a backend of service '%s'".formatted(image.config().name()));
     }
     return member;
   }

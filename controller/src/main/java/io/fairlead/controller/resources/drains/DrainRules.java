@@ -96,11 +96,8 @@ public final class DrainRules {
         throw Refusal.invalid("ids", id, "each backend once");
       }
       if (!image.pool().containsKey(id)) {
-        throw new Refusal(
-            Refusal.Kind.NOT_FOUND,
-            "ids",
-            Integer.toString(id),
-            "backends of service '%s'".formatted(image.config().name()));
+        throw Refusal.missing(
+            "ids", id, "backends of service '%s'".formatted(image.config().name()));
       }
     }
   }

@@ -114,7 +114,7 @@ final class EventStreams {
       return; // its end is told no more
     }
     if (isClosed) {
-      throw new Refusal(Refusal.Kind.UNAVAILABLE, "controller", "is ending", "another controller");
+      throw Refusal.unavailable("controller", "is ending", "another controller");
     }
     Optional<Long> resumed =
         Optional.ofNullable(context.request().getHeader("Last-Event-ID")).flatMap(log::after);

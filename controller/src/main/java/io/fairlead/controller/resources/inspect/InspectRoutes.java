@@ -80,8 +80,7 @@ public record InspectRoutes(Supplier<List<MuxView>> muxes, MuxAccess access) imp
         .findFirst()
         .orElseThrow(
             () ->
-                new Refusal(
-                    Refusal.Kind.NOT_FOUND,
+                Refusal.missing(
                     "id",
                     id,
                     all.isEmpty()

@@ -164,8 +164,7 @@ final class MuxRelay {
   }
 
   private static Refusal unavailable(MuxView mux, String why) {
-    return new Refusal(
-        Refusal.Kind.UNAVAILABLE, "mux", "%s %s".formatted(mux.id(), why), "to try again");
+    return Refusal.unavailable("mux", "%s %s".formatted(mux.id(), why), "to try again");
   }
 
   private static String text(Throwable e) {

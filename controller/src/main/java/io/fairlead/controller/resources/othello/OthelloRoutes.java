@@ -29,8 +29,7 @@ public record OthelloRoutes(Plane plane, Function<String, Optional<OthelloStatus
                   .apply(request.service())
                   .orElseThrow(
                       () ->
-                          new Refusal(
-                              Refusal.Kind.NOT_FOUND,
+                          Refusal.missing(
                               "name",
                               request.service() + " with steering " + steering,
                               "a service with steering othello")));

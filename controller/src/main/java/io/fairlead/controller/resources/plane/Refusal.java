@@ -37,6 +37,21 @@ public final class Refusal extends RuntimeException {
     return new Refusal(Kind.CONFLICT, field, String.valueOf(value), allowed);
   }
 
+  /** Of a value that names nothing. */
+  public static Refusal missing(String field, Object value, String allowed) {
+    return new Refusal(Kind.NOT_FOUND, field, String.valueOf(value), allowed);
+  }
+
+  /** Of a value that the caller may not ask for. */
+  public static Refusal forbidden(String field, Object value, String allowed) {
+    return new Refusal(Kind.FORBIDDEN, field, String.valueOf(value), allowed);
+  }
+
+  /** Of what may succeed later. */
+  public static Refusal unavailable(String field, Object value, String allowed) {
+    return new Refusal(Kind.UNAVAILABLE, field, String.valueOf(value), allowed);
+  }
+
   public Kind kind() {
     return kind;
   }

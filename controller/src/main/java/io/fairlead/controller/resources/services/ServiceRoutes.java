@@ -58,8 +58,7 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
   private Write put(Request request) {
     ServiceSpec spec = request.body(ServiceSpec.class).toBuilder().name(request.service()).build();
     if (request.isRestricted() && spec.vipRanges().isPresent()) {
-      throw new Refusal(
-          Refusal.Kind.FORBIDDEN,
+      throw Refusal.forbidden(
           "vipRanges",
           String.join(", ", spec.vipRanges().get()),
           "vipRanges only from an admin for all services, since they are of the whole cluster");
@@ -103,8 +102,7 @@ public record ServiceRoutes(Plane plane, Services services, Supplier<List<MuxVie
         .filter(text -> !text.isEmpty() && !now.equals(asked))
         .ifPresent(
             text -> {
-              throw new Refusal(
-                  Refusal.Kind.FORBIDDEN,
+              throw Refusal.forbidden(
                   "healthCheck.expect." + field,
                   text,
                   "%s, as it is, or none; another one only from an admin for all services, since it"
