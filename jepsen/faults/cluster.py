@@ -15,6 +15,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
+from jepsen.faults.listing import About, AgentState, Described, Health, Listing
 from lab import topology
 from lab.deadline import LabError, until
 
@@ -176,17 +177,18 @@ class Cluster(ABC):
         token = self.about()["token"]
         return {"Authorization": f"Bearer {Path(token).read_text().strip()}"} if token else {}
 
-    def health(self, node: Node, program: str) -> dict[str, Any]:
+    def health(self, node: Node, program: str) -> Health:
         """The JSON of /healthz; empty without an answer."""
-        return self._json(node, program, "/healthz") or {}
+        answer: Health | None = self._json(node, program, "/healthz")
+        return answer or {}
 
-    def _listings(self, server: Node) -> Iterator[list[dict[str, Any]]]:
+    def _listings(self, server: Node) -> Iterator[list[AgentState]]:
         for node in self.of_kind("controller"):
             listed = self._json(node, "controller", "/v1/agents?limit=1000")
             if isinstance(listed, list):
                 yield [each for each in listed if each["address"] == server.address]
 
-    def agent(self, server: Node) -> list[dict[str, Any]] | None:
+    def agent(self, server: Node) -> list[AgentState] | None:
         """What a controller lists of the server's agent, for each service that has the server's address."""
         return next(self._listings(server), None)
 
@@ -281,29 +283,33 @@ class Cluster(ABC):
             roles.append("agent")
         return roles
 
-    def describe(self, node: Node) -> dict[str, Any]:
+    def describe(self, node: Node) -> Described:
         states = {program: self.state(node, program) for program in node.programs}
-        described: dict[str, Any] = {
+        described: Described = {
             "node": node.name,
             "address": node.address,
             "roles": self.roles(node, states),
             "programs": states,
         }
-        for program, key in (("controller", "rest"), ("mux", "http")):
-            if program in node.programs:
-                host, port = self.port(node, program)
-                described[key] = f"http://{host}:{port}"
+        if "controller" in node.programs:
+            described["rest"] = self.url(node, "controller")
+        if "mux" in node.programs:
+            described["http"] = self.url(node, "mux")
         if show := self.show(node):
             described["show"] = show
         return described
 
-    def listing(self) -> dict[str, Any]:
+    def url(self, node: Node, program: str) -> str:
+        host, port = self.port(node, program)
+        return f"http://{host}:{port}"
+
+    def listing(self) -> Listing:
         with ThreadPoolExecutor(len(self.nodes)) as all_at_once:
             nodes = list(all_at_once.map(self.describe, self.nodes.values()))
         return {"instance": self.name, "over": self.over, **self.about(), "nodes": nodes}
 
     @abstractmethod
-    def about(self) -> dict[str, Any]:
+    def about(self) -> About:
         """What `nodes list` prints about the whole cluster."""
 
     # Commands.

@@ -16,6 +16,7 @@ from typing import Any
 
 from jepsen.faults import switches
 from jepsen.faults.cluster import DEAD, PAUSED, RUNNING, Cluster, Node, without, zookeeper_drop
+from jepsen.faults.listing import About
 from lab import build, cluster_key, server, topology, zookeeper
 from lab.deadline import LabError, until
 from lab.false_agent import VERSION
@@ -198,7 +199,7 @@ class LabCluster(Cluster):
     def announced(self, mux: Node) -> bool:
         return mux.address in route_hops(self.router, topology.VIP)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> About:
         secrets = self.directory / topology.controller_name(1)
         count = self.settings["zookeepers"]
         return {

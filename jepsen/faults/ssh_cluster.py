@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jepsen.faults.cluster import DEAD, PAUSED, RUNNING, Cluster, Node, without, zookeeper_drop
+from jepsen.faults.listing import About
 from lab import topology
 from lab.deadline import LabError
 from lab.mux import HTTP_PORT
@@ -199,12 +200,17 @@ class SshCluster(Cluster):
         router = self._router()
         return router is None or mux.address in self.run(router, "ip", "route", "show", "exact", self.described["vip"])
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> About:
         connect = ",".join(f"{node.address}:{topology.ZOOKEEPER_PORT}" for node in self.of_kind("zookeeper"))
         login = self.described.get("zookeeper-login")
-        zookeeper = {"connect": connect, "scheme": "digest" if login else None, "login": login}
-        about = {key: self.described[key] for key in ("service", "vip", "port")}
-        return {"switch": None, **about, "zookeeper": zookeeper, "token": self.described.get("token")}
+        return {
+            "switch": None,
+            "service": self.described["service"],
+            "vip": self.described["vip"],
+            "port": self.described["port"],
+            "zookeeper": {"connect": connect, "scheme": "digest" if login else None, "login": login},
+            "token": self.described.get("token"),
+        }
 
     def tail(self, node: Node, program: str) -> str:
         unit = self._program(node, program).get("unit")
