@@ -8,6 +8,12 @@
 
 #include "arguments.h"
 
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1, /* or failed */
+	EXIT_USAGE = 2,
+};
+
 extern const char agent_help[], mptcp_help[];
 
 /*

@@ -10,12 +10,6 @@
 #include "commands.h"
 #include "form.h"
 
-enum exit_code {
-	EXIT_DONE = 0,
-	EXIT_REFUSED = 1,
-	EXIT_USAGE = 2,
-};
-
 static const char usage[] =
     "usage: fairlead-server attach --interface IF --address IP[,IP] --peers PREFIX,...\n"
     "                              --tag-key FILE | --untagged on\n"

@@ -17,9 +17,6 @@
 enum numbers {
 	SUBFLOWS_MAX = 8,    /* the kernel's own */
 	ENDPOINTS_MAX = 256, /* its ids are 8 bits wide */
-	EXIT_DONE = 0,
-	EXIT_REFUSED = 1,
-	EXIT_USAGE = 2,
 };
 
 #define SYSCTLS "/proc/sys/net/mptcp/"

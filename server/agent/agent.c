@@ -29,12 +29,6 @@
 #include "parts.h"
 #include "readings.h"
 
-enum exit_code {
-	EXIT_DONE = 0,
-	EXIT_REFUSED = 1,
-	EXIT_USAGE = 2,
-};
-
 enum step {
 	WAIT,
 	LIST,
