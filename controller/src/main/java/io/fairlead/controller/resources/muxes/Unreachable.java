@@ -34,7 +34,7 @@ public final class Unreachable {
         String by =
             ids.size() == muxes.size()
                 ? (muxes.size() == 1 ? "the only mux" : "all %d muxes".formatted(muxes.size()))
-                : (ids.size() == 1 ? "mux " : "muxes ") + listed(ids);
+                : named(ids);
         MuxView first =
             missing.stream().filter(mux -> mux.id().equals(ids.get(0))).findFirst().get();
         String why = "%s (%s)".formatted(by, meaning(first.unreachable().get(address)));
@@ -54,6 +54,11 @@ public final class Unreachable {
       case "loop" -> "loop: the address is a VIP or a mux";
       default -> word;
     };
+  }
+
+  /** Muxes, the first of them by their ids. */
+  static String named(List<String> ids) {
+    return (ids.size() == 1 ? "mux " : "muxes ") + listed(ids);
   }
 
   private static String listed(List<String> words) {

@@ -7,13 +7,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * The muxes that do not announce a service because they can't serve it, as warnings for whoever
  * creates or changes it. Nothing is refused: other muxes announce it.
  */
 public final class Unserved {
-  private static final int NAMED = 8;
   private static final int REASONS = 16;
 
   /** Muxes of one kind with one reason make one warning. */
@@ -23,37 +23,36 @@ public final class Unserved {
 
   /** Of a service that is created: what muxes say of a former one of its name does not count. */
   public static List<String> ofNew(ServiceConfig config, List<MuxView> muxes) {
-    Map<Reason, List<String>> reasons = new LinkedHashMap<>();
-    for (MuxView mux : muxes) {
-      mux.serves()
-          .flatMap(serves -> serves.refusal(config))
-          .ifPresent(why -> add(reasons, mux, why));
-    }
-    return sentences(config.name(), reasons, muxes.size());
+    return sentences(config, muxes, mux -> Optional.empty());
   }
 
   /** Of a service that is there: also what a mux refuses now for want of room, say. */
   public static List<String> of(ServiceConfig config, List<MuxView> muxes) {
+    return sentences(
+        config,
+        muxes,
+        mux ->
+            Optional.ofNullable(mux.services().get(config.name()))
+                .filter(MuxService::isUnsupported)
+                .map(service -> service.why().orElse("its node does not say why")));
+  }
+
+  /**
+   * @param said why a mux does not announce the service, by its node
+   */
+  private static List<String> sentences(
+      ServiceConfig config, List<MuxView> all, Function<MuxView, Optional<String>> said) {
+    String service = config.name();
+    int muxes = all.size();
     Map<Reason, List<String>> reasons = new LinkedHashMap<>();
-    for (MuxView mux : muxes) {
+    for (MuxView mux : all) {
       mux.serves()
           .flatMap(serves -> serves.refusal(config))
-          .or(
-              () ->
-                  Optional.ofNullable(mux.services().get(config.name()))
-                      .filter(MuxService::isUnsupported)
-                      .map(service -> service.why().orElse("its node does not say why")))
-          .ifPresent(why -> add(reasons, mux, why));
+          .or(() -> said.apply(mux))
+          .map(why -> new Reason(mux.kind(), why))
+          .ifPresent(
+              reason -> reasons.computeIfAbsent(reason, key -> new ArrayList<>()).add(mux.id()));
     }
-    return sentences(config.name(), reasons, muxes.size());
-  }
-
-  private static void add(Map<Reason, List<String>> reasons, MuxView mux, String why) {
-    reasons.computeIfAbsent(new Reason(mux.kind(), why), key -> new ArrayList<>()).add(mux.id());
-  }
-
-  private static List<String> sentences(
-      String service, Map<Reason, List<String>> reasons, int muxes) {
     List<String> warnings = new ArrayList<>();
     int unable = reasons.values().stream().mapToInt(List::size).sum();
     if (muxes > 0 && unable == muxes) {
@@ -71,7 +70,7 @@ public final class Unserved {
                 warnings.add(
                     "%s of kind %s not announce service %s: %s"
                         .formatted(
-                            named(each.getValue()),
+                            Unreachable.named(each.getValue()),
                             each.getKey().kind() + (each.getValue().size() == 1 ? " does" : " do"),
                             service,
                             each.getKey().why())));
@@ -81,13 +80,5 @@ public final class Unserved {
               .formatted(reasons.size() - REASONS, service));
     }
     return warnings;
-  }
-
-  private static String named(List<String> ids) {
-    String first =
-        (ids.size() == 1 ? "mux " : "muxes ")
-            + String.join(", ", ids.subList(0, Math.min(ids.size(), NAMED)));
-    int more = ids.size() - NAMED;
-    return more > 0 ? "%s and %d more".formatted(first, more) : first;
   }
 }
