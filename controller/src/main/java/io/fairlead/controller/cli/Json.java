@@ -45,45 +45,41 @@ public final class Json {
 
   /** Of the token that the parser is at. It refuses what is nested more than 1,000 deep. */
   private static JsonNode value(JsonParser parser) throws IOException {
-    switch (parser.currentToken()) {
-      case START_OBJECT:
-        ObjectNode object = object();
-        for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
-          parser.nextToken();
-          object.set(name, value(parser));
-        }
-        return object;
-      case START_ARRAY:
-        ArrayNode array = array();
-        while (parser.nextToken() != JsonToken.END_ARRAY) {
-          array.add(value(parser));
-        }
-        return array;
-      case VALUE_STRING:
-        return NODES.textNode(parser.getText());
-      case VALUE_NUMBER_INT:
-        return integer(parser);
-      case VALUE_NUMBER_FLOAT:
-        return NODES.numberNode(parser.getDoubleValue());
-      case VALUE_TRUE:
-        return NODES.booleanNode(true);
-      case VALUE_FALSE:
-        return NODES.booleanNode(false);
-      case VALUE_NULL:
-        return NODES.nullNode();
-      default:
-        throw new JsonParseException(parser, "no value: " + parser.currentToken());
+    return switch (parser.currentToken()) {
+      case START_OBJECT -> object(parser);
+      case START_ARRAY -> array(parser);
+      case VALUE_STRING -> NODES.textNode(parser.getText());
+      case VALUE_NUMBER_INT -> integer(parser);
+      case VALUE_NUMBER_FLOAT -> NODES.numberNode(parser.getDoubleValue());
+      case VALUE_TRUE -> NODES.booleanNode(true);
+      case VALUE_FALSE -> NODES.booleanNode(false);
+      case VALUE_NULL -> NODES.nullNode();
+      default -> throw new JsonParseException(parser, "no value: " + parser.currentToken());
+    };
+  }
+
+  private static JsonNode object(JsonParser parser) throws IOException {
+    ObjectNode object = object();
+    for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
+      parser.nextToken();
+      object.set(name, value(parser));
     }
+    return object;
+  }
+
+  private static JsonNode array(JsonParser parser) throws IOException {
+    ArrayNode array = array();
+    while (parser.nextToken() != JsonToken.END_ARRAY) {
+      array.add(value(parser));
+    }
+    return array;
   }
 
   private static JsonNode integer(JsonParser parser) throws IOException {
-    switch (parser.getNumberType()) {
-      case INT:
-        return NODES.numberNode(parser.getIntValue());
-      case LONG:
-        return NODES.numberNode(parser.getLongValue());
-      default:
-        return NODES.numberNode(parser.getBigIntegerValue());
-    }
+    return switch (parser.getNumberType()) {
+      case INT -> NODES.numberNode(parser.getIntValue());
+      case LONG -> NODES.numberNode(parser.getLongValue());
+      default -> NODES.numberNode(parser.getBigIntegerValue());
+    };
   }
 }
