@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -78,26 +79,29 @@ public final class AgentReports implements LiveConnections {
   private record Backend(String service, int id) {}
 
   /** {@code service} is the id; {@code asked} is when, by the clock. */
-  private record Question(String name, int service, BitSet buckets, String encoded, long asked) {}
+  private record Question(
+      String name, int service, BitSet buckets, String encoded, Duration asked) {}
 
   /** A decoded answer; {@code index} of its service in the report. */
   private record Answer(int index, Set<String> questions, long connections, BitSet buckets) {}
 
   /** {@code asked} is when, by the clock, if a question of the answer is open. */
-  private record Entry(int service, Heard heard, Optional<Answer> answer, Optional<Long> asked) {}
+  private record Entry(
+      int service, Heard heard, Optional<Answer> answer, Optional<Duration> asked) {}
 
   /** {@code service} is the id; the counts go on when the server's services change. */
   private record Counted(int service, Offers offers) {}
 
   private record Agent(
       Report report,
-      long heard,
+      Duration heard,
       List<String> formerBoots,
       Map<String, Entry> services,
       Map<String, Counted> counts) {}
 
   private final Directory directory;
   private final LongSupplier nanos;
+  private final long start;
   private final long term;
 
   @GuardedBy("this")
@@ -111,7 +115,7 @@ public final class AgentReports implements LiveConnections {
   private final Map<Backend, Question> dates = new HashMap<>();
 
   @GuardedBy("this")
-  private final Map<Backend, Long> watched = new HashMap<>();
+  private final Map<Backend, Duration> watched = new HashMap<>();
 
   @GuardedBy("this")
   private long lastQuestion;
@@ -123,6 +127,7 @@ public final class AgentReports implements LiveConnections {
   public AgentReports(Directory directory, LongSupplier nanos, LongSupplier random) {
     this.directory = directory;
     this.nanos = nanos;
+    start = nanos.getAsLong();
     term = random.getAsLong() >>> 16;
   }
 
@@ -131,12 +136,16 @@ public final class AgentReports implements LiveConnections {
     return new AgentReports((service, backend) -> Optional.empty(), System::nanoTime, () -> 0);
   }
 
+  private Duration now() {
+    return Duration.ofNanos(nanos.getAsLong() - start);
+  }
+
   /** Forgets servers that have none of these addresses, and questions of other services. */
   public synchronized void retain(Collection<Address> addresses, Collection<String> services) {
     agents.keySet().retainAll(addresses);
     questions.keySet().removeIf(backend -> !services.contains(backend.service()));
-    long now = nanos.getAsLong();
-    watched.values().removeIf(since -> now - since >= WATCH.toNanos());
+    Duration now = now();
+    watched.values().removeIf(since -> now.minus(since).compareTo(WATCH) >= 0);
     dates.keySet().retainAll(watched.keySet());
   }
 
@@ -164,8 +173,8 @@ public final class AgentReports implements LiveConnections {
       }
     }
     synchronized (this) {
-      long now = nanos.getAsLong();
-      Map<String, Long> asked = new HashMap<>();
+      Duration now = now();
+      Map<String, Duration> asked = new HashMap<>();
       for (Map.Entry<String, Answer> answer : answers.entrySet()) {
         check(byName.get(answer.getKey()), answer.getValue())
             .ifPresent(at -> asked.put(answer.getKey(), at));
@@ -198,7 +207,7 @@ public final class AgentReports implements LiveConnections {
   public Optional<Count> connections(String service, int backend) {
     Optional<Standing> standing = directory.find(service, backend);
     synchronized (this) {
-      long now = nanos.getAsLong();
+      Duration now = now();
       return standing
           .flatMap(at -> fresh(service, at, now))
           .map(
@@ -208,7 +217,7 @@ public final class AgentReports implements LiveConnections {
                     report.established(),
                     report.halfOpen(),
                     found.age(),
-                    found.entry().asked().map(at -> Duration.ofNanos(now - at)));
+                    found.entry().asked().map(now::minus));
               });
     }
   }
@@ -218,7 +227,7 @@ public final class AgentReports implements LiveConnections {
     List<Standing> standings =
         backends.stream().flatMap(each -> directory.find(service, each).stream()).toList();
     synchronized (this) {
-      long now = nanos.getAsLong();
+      Duration now = now();
       Map<String, Long> ofAgents = new HashMap<>();
       for (Standing at : standings) {
         fresh(service, at, now)
@@ -265,7 +274,7 @@ public final class AgentReports implements LiveConnections {
       if (before != null && before.service() == id && before.buckets().equals(copy)) {
         return Optional.of(before.name());
       }
-      Question question = new Question(nextName(), id, copy, encoded, nanos.getAsLong());
+      Question question = new Question(nextName(), id, copy, encoded, now());
       questions.put(of, question);
       return Optional.of(question.name());
     }
@@ -282,7 +291,7 @@ public final class AgentReports implements LiveConnections {
    * the same is held. So this one goes with it, about what the hold asks, and adds no buckets.
    */
   @GuardedBy("this")
-  private void date(Place place, Map<String, Answer> answers, long now) {
+  private void date(Place place, Map<String, Answer> answers, Duration now) {
     Optional<Backend> first = Optional.empty();
     for (int id : place.backends()) {
       Backend backend = new Backend(place.service(), id);
@@ -320,7 +329,7 @@ public final class AgentReports implements LiveConnections {
       if (question == null || standing.filter(at -> at.service() == question.service()).isEmpty()) {
         return Optional.empty();
       }
-      long now = nanos.getAsLong();
+      Duration now = now();
       Optional<Fresh> found = fresh(service, standing.get(), now);
       return found
           .flatMap(fresh -> fresh.entry().answer())
@@ -334,24 +343,24 @@ public final class AgentReports implements LiveConnections {
                     answer.connections(),
                     question.name(),
                     found.get().age(),
-                    Duration.ofNanos(now - question.asked()));
+                    now.minus(question.asked()));
               });
     }
   }
 
   @Override
   public synchronized void watch(String service, int backend) {
-    watched.put(new Backend(service, backend), nanos.getAsLong());
+    watched.put(new Backend(service, backend), now());
   }
 
   /** What is known of the agent at an address, fresh or not, and of one service there. */
   public synchronized Optional<Seen> seen(String service, Standing at) {
-    long now = nanos.getAsLong();
+    Duration now = now();
     return Optional.ofNullable(agents.get(at.address()))
         .map(
             agent ->
                 new Seen(
-                    Duration.ofNanos(now - agent.heard()),
+                    now.minus(agent.heard()),
                     agent.report().version(),
                     agent.report().mode(),
                     agent.report().lostEvents(),
@@ -364,7 +373,7 @@ public final class AgentReports implements LiveConnections {
   /** How busy the servers of a service's backends are, by those who said so lately. */
   public synchronized SortedMap<Integer, Long> loads(ServiceImage image) {
     String name = image.config().name();
-    long now = nanos.getAsLong();
+    Duration now = now();
     SortedMap<Integer, Long> loads = new TreeMap<>();
     for (ServiceImage.Member member : image.pool().values()) {
       fresh(name, new Standing(image.config().id(), member.address()), now)
@@ -381,16 +390,16 @@ public final class AgentReports implements LiveConnections {
    * that of another server reports: otherwise it is this controller that hears none.
    */
   public synchronized Set<Integer> silent(ServiceImage image, Duration silence) {
-    long now = nanos.getAsLong();
+    Duration now = now();
     Set<Integer> silent = new HashSet<>();
     boolean isAnyHeard = false;
     for (ServiceImage.Member member : image.pool().values()) {
       Agent agent = agents.get(member.address());
-      if (agent != null && now - agent.heard() > silence.toNanos()) {
+      if (agent != null && now.minus(agent.heard()).compareTo(silence) > 0) {
         silent.add(member.id());
       }
       // Agents report every 10 s: two that fall silent at one moment are not heard for half of 30.
-      isAnyHeard |= agent != null && now - agent.heard() <= silence.toNanos() / 2;
+      isAnyHeard |= agent != null && now.minus(agent.heard()).compareTo(silence.dividedBy(2)) <= 0;
     }
     return isAnyHeard ? silent : Set.of();
   }
@@ -398,14 +407,14 @@ public final class AgentReports implements LiveConnections {
   private record Fresh(Entry entry, Duration age) {}
 
   @GuardedBy("this")
-  private Optional<Fresh> fresh(String service, Standing at, long now) {
+  private Optional<Fresh> fresh(String service, Standing at, Duration now) {
     Agent agent = agents.get(at.address());
-    if (agent == null || now - agent.heard() > SILENCE.toNanos()) {
+    if (agent == null || now.minus(agent.heard()).compareTo(SILENCE) > 0) {
       return Optional.empty();
     }
     return Optional.ofNullable(agent.services().get(service))
         .filter(entry -> entry.service() == at.service())
-        .map(entry -> new Fresh(entry, Duration.ofNanos(now - agent.heard())));
+        .map(entry -> new Fresh(entry, now.minus(agent.heard())));
   }
 
   private static boolean isNewer(Report report, Agent last) {
@@ -421,8 +430,8 @@ public final class AgentReports implements LiveConnections {
       boolean isCurrent,
       Map<String, Place> places,
       Map<String, Answer> answers,
-      Map<String, Long> asked) {
-    long now = nanos.getAsLong();
+      Map<String, Duration> asked) {
+    Duration now = now();
     boolean isSameBoot = last != null && last.report().boot().equals(report.boot());
     List<String> former = last == null ? List.of() : last.formerBoots();
     if (last != null && !isSameBoot) {
@@ -431,7 +440,7 @@ public final class AgentReports implements LiveConnections {
       former = List.copyOf(more.subList(Math.max(0, more.size() - FORMER_BOOTS), more.size()));
     }
     Optional<Duration> interval =
-        isSameBoot ? Optional.of(Duration.ofNanos(now - last.heard())) : Optional.empty();
+        isSameBoot ? Optional.of(now.minus(last.heard())) : Optional.empty();
     Map<String, Counted> counts = counts(report, last, isCurrent, places);
     Map<String, Entry> services = new HashMap<>();
     for (Report.Service service : report.services()) {
@@ -501,7 +510,7 @@ public final class AgentReports implements LiveConnections {
    * @return when the latest of its open questions was asked, by the clock
    */
   @GuardedBy("this")
-  private Optional<Long> check(Place place, Answer answer) {
+  private Optional<Duration> check(Place place, Answer answer) {
     List<Question> asked =
         open(place).stream().filter(each -> answer.questions().contains(each.name())).toList();
     BitSet foreign = (BitSet) answer.buckets().clone();
@@ -513,7 +522,7 @@ public final class AgentReports implements LiveConnections {
           "bucket " + foreign.nextSetBit(0),
           "buckets of the question");
     }
-    return asked.stream().map(Question::asked).max(Long::compare);
+    return asked.stream().map(Question::asked).max(Comparator.naturalOrder());
   }
 
   private static String field(int index) {
@@ -545,7 +554,7 @@ public final class AgentReports implements LiveConnections {
   }
 
   @GuardedBy("this")
-  private boolean isWatched(Place place, long now) {
+  private boolean isWatched(Place place, Duration now) {
     for (int id : place.backends()) {
       if (isWatched(new Backend(place.service(), id), now)) {
         return true;
@@ -555,9 +564,9 @@ public final class AgentReports implements LiveConnections {
   }
 
   @GuardedBy("this")
-  private boolean isWatched(Backend backend, long now) {
-    Long since = watched.get(backend);
-    return since != null && now - since < WATCH.toNanos();
+  private boolean isWatched(Backend backend, Duration now) {
+    Duration since = watched.get(backend);
+    return since != null && now.minus(since).compareTo(WATCH) < 0;
   }
 
   /** One question for all backends of a service that a server is; mostly there is one. */

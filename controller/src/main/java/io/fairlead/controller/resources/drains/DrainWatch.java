@@ -60,6 +60,7 @@ public final class DrainWatch {
   private final LiveConnections live;
   private final SettledServices settled;
   private final LongSupplier nanos;
+  private final long start;
 
   @GuardedBy("this")
   private final Map<Key, Track> tracks = new HashMap<>();
@@ -67,7 +68,7 @@ public final class DrainWatch {
   /** {@code service} is the id; {@code since} tells a drain from the next of the backend. */
   private record Key(int service, int backend, long since) {}
 
-  private record Sample(long nanos, long connections) {}
+  private record Sample(Duration at, long connections) {}
 
   private static final class Track {
     private final Deque<Sample> samples = new ArrayDeque<>();
@@ -79,7 +80,7 @@ public final class DrainWatch {
     private long lost;
 
     private Optional<Long> shown = Optional.empty();
-    private long shownAt;
+    private Duration shownAt = Duration.ZERO;
   }
 
   /**
@@ -105,6 +106,11 @@ public final class DrainWatch {
     this.live = live;
     this.settled = settled;
     this.nanos = nanos;
+    start = nanos.getAsLong();
+  }
+
+  private Duration now() {
+    return Duration.ofNanos(nanos.getAsLong() - start);
   }
 
   /**
@@ -206,17 +212,17 @@ public final class DrainWatch {
   /** Takes in what was reported; returns whether the backend is empty. */
   private synchronized boolean sample(
       ServiceImage image, int id, Drain drain, SettledMoves moves, Optional<Count> count) {
-    long now = nanos.getAsLong();
+    Duration now = now();
     Track track = track(image, id, drain);
     if (count.isEmpty()) {
       track.samples.clear();
       return false;
     }
-    long heard = now - count.get().age().toNanos();
+    Duration heard = now.minus(count.get().age());
     Sample last = track.samples.peekLast();
-    if (last == null || heard - last.nanos() > SAMPLE.toNanos()) {
+    if (last == null || heard.minus(last.at()).compareTo(SAMPLE) > 0) {
       track.samples.addLast(new Sample(heard, count.get().all()));
-      while (heard - track.samples.peekFirst().nanos() > RATE.toNanos()) {
+      while (heard.minus(track.samples.peekFirst().at()).compareTo(RATE) > 0) {
         track.samples.removeFirst();
       }
     }
@@ -322,8 +328,8 @@ public final class DrainWatch {
     if (track == null) {
       return Optional.empty();
     }
-    long now = nanos.getAsLong();
-    if (track.shown.isEmpty() || now - track.shownAt >= TOLD.toNanos()) {
+    Duration now = now();
+    if (track.shown.isEmpty() || now.minus(track.shownAt).compareTo(TOLD) >= 0) {
       track.shown = Optional.ofNullable(track.samples.peekLast()).map(Sample::connections);
       track.shownAt = now;
     }
@@ -355,7 +361,7 @@ public final class DrainWatch {
     }
     Sample first = samples.peekFirst();
     Sample last = samples.peekLast();
-    double seconds = (last.nanos() - first.nanos()) / 1e9;
+    double seconds = last.at().minus(first.at()).toNanos() / 1e9;
     return Optional.of((first.connections() - last.connections()) / seconds);
   }
 }
