@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Maps;
 import com.google.common.collect.Sets;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
@@ -363,7 +364,7 @@ public final class MuxWatch implements AutoCloseable {
         words(id, "needs", mux.needs()),
         words(id, "unreachable", mux.unreachable()),
         Math.max(mux.unreachableMore(), 0),
-        Map.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)),
+        ImmutableSortedMap.copyOf(Maps.transformValues(mux.services(), ServiceNode::view)),
         MetricsUrl.of("mux '%s'".formatted(id), mux.metrics()).filter(url -> isOwn(id, mux, url)));
   }
 
