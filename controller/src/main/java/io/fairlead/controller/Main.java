@@ -223,7 +223,7 @@ public class Main implements Callable<Integer> {
 
   /** What the API serves. Tests break some of it; no flag does. */
   List<Resource> resources(FairleadController controller) {
-    return Resources.of(controller, muxes);
+    return Resources.of(controller, controller.plane(), muxes);
   }
 
   /** The store that elects and writes; as {@link #resources}. */

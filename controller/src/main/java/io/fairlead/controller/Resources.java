@@ -89,12 +89,15 @@ public final class Resources {
 
   /** As the other {@code of}, without a token for muxes. */
   public static List<Resource> of(FairleadController controller) {
-    return of(controller, MuxAccess.NONE);
+    return of(controller, controller.plane(), MuxAccess.NONE);
   }
 
-  /** The resources that the controller's API serves. */
-  public static List<Resource> of(FairleadController controller, MuxAccess access) {
-    Plane plane = controller.plane();
+  /**
+   * The resources that the controller's API serves.
+   *
+   * @param plane what they read
+   */
+  public static List<Resource> of(FairleadController controller, Plane plane, MuxAccess access) {
     Supplier<Agents> agents = () -> controller.softState().agents();
     Supplier<DrainWatch> drains = () -> controller.softState().drains();
     return List.of(

@@ -52,6 +52,12 @@ public final class ApiServer implements AutoCloseable {
     this.isTls = isTls;
   }
 
+  /** Read and checked once in a process: that takes longer than all else that opens a server. */
+  private static final class Checked {
+    static final Contract CONTRACT = Contract.load();
+    static final OpenAPIContract API = check(CONTRACT);
+  }
+
   /** As the other {@link #open}, without TLS and tokens. */
   public static ApiServer open(
       Endpoint listen, Plane plane, List<Resource> resources, PrometheusMeterRegistry metrics)
@@ -75,8 +81,8 @@ public final class ApiServer implements AutoCloseable {
       throws IOException {
     SecurityFiles files = new SecurityFiles(security, metrics);
     Protection.show(listen, security, metrics);
-    Contract contract = Contract.load();
-    OpenAPIContract api = check(contract);
+    Contract contract = Checked.CONTRACT;
+    OpenAPIContract api = Checked.API;
     Vertx vertx =
         Vertx.vertx(
             new VertxOptions()

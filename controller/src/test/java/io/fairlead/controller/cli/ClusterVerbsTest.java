@@ -4,11 +4,17 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
+import io.fairlead.controller.core.image.ClusterSettings;
 import io.fairlead.controller.http.ServedApi;
 import org.junit.jupiter.api.Test;
 
 /** Settings of the whole cluster, over HTTP. */
 class ClusterVerbsTest extends ServedApi {
+  @Override
+  protected ClusterSettings settings() {
+    return ClusterSettings.NONE;
+  }
+
   private String done(String line) {
     return CtlRun.done(url(), line);
   }

@@ -7,12 +7,9 @@ import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.http.ApiServer;
 import io.fairlead.controller.http.Certificate;
-import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.http.Security;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.secret.SecretFile;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -23,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,26 +29,22 @@ import org.junit.jupiter.api.io.TempDir;
 class FairleadctlAccessTest {
   @TempDir private Path directory;
   private Certificate certificate;
+  @AutoClose private final MemoryController controller = new MemoryController();
   private ApiServer server;
 
   @BeforeEach
   void open() throws IOException {
     certificate = Certificate.make(directory, "api");
     Path tokens = secret("tokens", "ada admin plain:ada-0123456789abcdef");
-    MemoryPlane plane = new MemoryPlane();
     server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
+        controller.serve(
             new Security(
                 Optional.of(
                     new Security.Tls(
                         certificate.pem(), new SecretFile("--tls-key", certificate.key()))),
                 Optional.empty(),
                 Optional.of(new SecretFile("--tokens", tokens)),
-                true),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+                true));
   }
 
   @AfterEach

@@ -4,12 +4,15 @@ package io.fairlead.controller.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.CtlRun;
+import io.fairlead.controller.http.Resource;
 import io.fairlead.controller.http.ServedApi;
 import io.fairlead.controller.resources.probes.HealthDecision.State;
 import io.fairlead.controller.resources.probes.HealthView;
+import io.fairlead.controller.resources.probes.ProbeRoutes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -19,6 +22,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The options of health checks, over HTTP and the contract. */
 class HealthVerbsTest extends ServedApi {
+  private final List<HealthView> health = new ArrayList<>();
+
+  @Override
+  protected List<Resource> resources() {
+    return List.of(new ProbeRoutes(() -> List.copyOf(health), controller.get().probes().holds()));
+  }
+
   private String done(String line) {
     return CtlRun.done(url(), line);
   }
@@ -80,7 +90,7 @@ class HealthVerbsTest extends ServedApi {
     assertThat(done("health")).containsPattern("leader +yes\n").contains("zookeeper");
     assertThat(done("health web")).isEqualTo("service web has no health check\n");
     assertThat(done("health --backends")).isEqualTo("no service has a health check\n");
-    plane.health(
+    health.add(
         new HealthView(
             "web",
             List.of(
@@ -95,7 +105,7 @@ class HealthVerbsTest extends ServedApi {
             2,
             List.of("mux3, 2 of its backends: no IPv6"),
             List.of(new HealthView.Event(1_700_000_000, 8, State.OUT, State.DEAD, "timeout"))));
-    plane.health(new HealthView("mail", List.of(), 0, false, true, 2, 2, List.of(), List.of()));
+    health.add(new HealthView("mail", List.of(), 0, false, true, 2, 2, List.of(), List.of()));
     assertThat(done("health web"))
         .startsWith("web: 1 of 3 backends healthy, by 1 probes; too few: health is ignored\n")
         .contains("  the leader has just begun, and only looks\n")
@@ -111,7 +121,7 @@ class HealthVerbsTest extends ServedApi {
   }
 
   private Map<Integer, Long> holds() {
-    return plane.read("web", stored -> stored.image().transitions().health().holds());
+    return controller.plane().read("web", stored -> stored.image().transitions().health().holds());
   }
 
   @Test

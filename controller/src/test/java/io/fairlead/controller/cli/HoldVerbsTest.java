@@ -65,7 +65,7 @@ class HoldVerbsTest extends ServedApi {
     done("service create api --vip 10.99.0.2 --port tcp:80 --buckets 1024 --window 1");
     done("service change api --hold 3600");
     done("backend add api 1 10.1.0.21");
-    plane.mux(Muxes.mux("mux1", "10.1.0.11", List.of(), Map.of("api", Muxes.serving(2))));
+    controller.mux(Muxes.mux("mux1", "10.1.0.11", List.of(), Map.of("api", Muxes.serving(2))));
     done("backend add api 2 10.1.0.22");
     await()
         .atMost(Duration.ofSeconds(30))

@@ -19,7 +19,7 @@ class MuxVerbsTest extends ServedApi {
   /** What can be piped into a shell on the mux's host, whatever the readers' password has in it. */
   @Test
   void addingOnePrintsAScriptForItsHost() {
-    plane.muxes().protect("readers:$(reboot)`'\\");
+    controller.protect("readers:$(reboot)`'\\");
     assertThat(done("mux add mux1 --dry-run")).isEqualTo("would add mux mux1\n");
     assertThat(done("muxes")).isEqualTo("no mux is added; fairleadctl mux add ID does so\n");
     String script = done("mux add mux1");
@@ -66,7 +66,7 @@ class MuxVerbsTest extends ServedApi {
 
   @Test
   void oneThatIsAliveIsRemovedByForce() {
-    plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of()));
+    controller.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of()));
     assertThat(CtlRun.at(url(), "mux", "remove", "mux1").exit()).isEqualTo(1);
     assertThat(done("mux remove mux1 --force --dry-run")).isEqualTo("would remove mux mux1\n");
     assertThat(done("mux remove mux1 --force")).isEqualTo("removed mux mux1\n");

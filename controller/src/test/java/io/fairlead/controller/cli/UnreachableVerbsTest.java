@@ -25,10 +25,10 @@ class UnreachableVerbsTest extends ServedApi {
 
   @BeforeEach
   void muxes() {
-    plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of()));
+    controller.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of()));
     Map<String, String> unreachable =
         new TreeMap<>(Map.of("10.1.0.22", "no_neighbour", "10.1.0.29", "loop"));
-    plane.mux(
+    controller.mux(
         new MuxView(
             "mux2",
             "c",

@@ -21,7 +21,7 @@ class UnservedVerbsTest extends ServedApi {
 
   @Test
   void aWriteSaysWhichMuxesDoNotAnnounceTheService(@TempDir Path directory) throws IOException {
-    plane.mux(limited("mux1", 4096, Map.of()));
+    controller.mux(limited("mux1", 4096, Map.of()));
     String warnings =
         """
         warning: no mux announces service api: the only one that is there can't serve it

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.resources.agents.AgentRoutes;
 import io.fairlead.controller.secret.SecretFile;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -26,10 +26,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,7 +48,7 @@ class AgentAccessTest {
           + "\"buckets\":256}";
 
   @TempDir private Path directory;
-  private final MemoryPlane plane = new MemoryPlane();
+  @AutoClose private final MemoryController controller = new MemoryController();
   private final PrometheusMeterRegistry metrics =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private Certificate api;
@@ -74,15 +76,13 @@ class AgentAccessTest {
     Security.Tls tls =
         new Security.Tls(api.pem(), new SecretFile("--tls-key", api.key()), Optional.of(agents));
     server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
+        controller.serve(
             new Security(
                 Optional.of(tls),
                 Optional.empty(),
                 Optional.of(new SecretFile("--tokens", tokens)),
                 true),
-            plane,
-            plane.resources(),
+            List.of(),
             metrics);
     http = HttpClient.newBuilder().sslContext(api.trust()).build();
     for (Map.Entry<String, String> each : Map.of("web", "10.2.0.7", "dns", "10.2.0.8").entrySet()) {
@@ -153,7 +153,14 @@ class AgentAccessTest {
   void aReportAboutItsOwnServerIsUsed() {
     assertThat(post(report(1, version, "10.2.0.7", service("web", 12)), SEVEN).statusCode())
         .isEqualTo(200);
-    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established())
+    assertThat(
+            controller
+                .get()
+                .softState()
+                .reports()
+                .connections("web", 7)
+                .orElseThrow()
+                .established())
         .isEqualTo(12);
     assertThat(metrics.scrape())
         .contains("fairlead_controller_agent_reports_total{result=\"used\"} 1.0")
@@ -174,8 +181,8 @@ class AgentAccessTest {
     assertThat(refused.statusCode()).isEqualTo(403);
     JsonObject problem = new JsonObject(refused.body());
     assertThat(problem.getString("field")).isEqualTo(field);
-    assertThat(plane.agentReports().connections("web", 7)).isEmpty();
-    assertThat(plane.agentReports().connections("dns", 7)).isEmpty();
+    assertThat(controller.get().softState().reports().connections("web", 7)).isEmpty();
+    assertThat(controller.get().softState().reports().connections("dns", 7)).isEmpty();
   }
 
   @Test
@@ -186,7 +193,7 @@ class AgentAccessTest {
     assertThat(metrics.scrape())
         .contains("fairlead_controller_agent_reports_refused_total{reason=\"foreign\"} 15.0");
     long records =
-        plane.page(OptionalLong.empty(), 100).entries().stream()
+        controller.get().audit().page(OptionalLong.empty(), 100).entries().stream()
             .map(each -> each.entry())
             .filter(entry -> entry.outcome().equals("refused"))
             .peek(
@@ -250,7 +257,7 @@ class AgentAccessTest {
 
   @Test
   void aFollowerCannotShowACertificateToTheLeader() {
-    plane.follow(URI.create("https://127.0.0.1:1"));
+    controller.follow(URI.create("https://127.0.0.1:1"));
     HttpClient certified = HttpClient.newBuilder().sslContext(api.trust(agent)).build();
     String own = report(1, version, "10.2.0.7", service("web", 12)).encode();
     HttpResponse<String> refused = send(certified, "POST", "/v1/agent/reports", own, "");

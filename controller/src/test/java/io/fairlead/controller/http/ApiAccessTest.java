@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.common.hash.Hashing;
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.secret.SecretFile;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -25,10 +25,12 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import javax.net.ssl.SSLHandshakeException;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,6 +46,7 @@ class ApiAccessTest {
           Role.SERVER, "server-0123456789abcdef");
 
   @TempDir private Path directory;
+  @AutoClose private final MemoryController controller = new MemoryController();
 
   /** The contract decides for every operation whether a role may call it. */
   @Test
@@ -122,10 +125,8 @@ class ApiAccessTest {
   })
   void anotherSpellingOfAPathOpensNothing(String method, String path, Role role)
       throws IOException {
-    MemoryPlane plane = new MemoryPlane();
     try (ApiServer server =
-        open(
-            new Security(Optional.empty(), Optional.empty(), Optional.of(tokens()), true), plane)) {
+        open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens()), true))) {
       ApiClient client = new ApiClient(server.listen());
       String web =
           "{\"name\":\"web\",\"vips\":[\"::9\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
@@ -135,12 +136,12 @@ class ApiAccessTest {
                   .send("POST", "/v1/services", "application/json", web, "Authorization", admin)
                   .status())
           .isEqualTo(201);
-      var state = plane.state();
+      var state = controller.state();
       Reply reply =
           client.send(method, path, "", "", "Authorization", "Bearer " + TOKENS.get(role));
       assertThat(reply.status()).isIn(403, 404);
       assertThat(reply.body()).doesNotContain("\"cluster\"");
-      assertThat(plane.state()).isEqualTo(state);
+      assertThat(controller.state()).isEqualTo(state);
       assertThat(client.send(method, path, "").status()).isEqualTo(401);
     }
   }
@@ -168,12 +169,10 @@ class ApiAccessTest {
   /** Anyone can have requests refused, as often as they like. */
   @Test
   void refusedRequestsWriteFewLinesAndAreAllCounted() throws IOException {
-    MemoryPlane plane = new MemoryPlane();
     PrometheusMeterRegistry metrics = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     Security security =
         new Security(Optional.empty(), Optional.empty(), Optional.of(tokens()), true);
-    try (ApiServer server =
-        ApiServer.open(new Endpoint("127.0.0.1", 0), security, plane, plane.resources(), metrics)) {
+    try (ApiServer server = controller.serve(security, List.of(), metrics)) {
       ApiClient client = new ApiClient(server.listen());
       for (int request = 0; request < LogLimit.LINES + 5; request++) {
         assertThat(client.get("/v1/services").status()).isEqualTo(401);
@@ -296,21 +295,12 @@ class ApiAccessTest {
     return client.get("/v1/services", "Authorization", "Bearer " + token).status();
   }
 
-  private static ApiServer open(SecretFile tokens) throws IOException {
+  private ApiServer open(SecretFile tokens) throws IOException {
     return open(new Security(Optional.empty(), Optional.empty(), Optional.of(tokens), true));
   }
 
-  private static ApiServer open(Security security) throws IOException {
-    return open(security, new MemoryPlane());
-  }
-
-  private static ApiServer open(Security security, MemoryPlane plane) throws IOException {
-    return ApiServer.open(
-        new Endpoint("127.0.0.1", 0),
-        security,
-        plane,
-        plane.resources(),
-        new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+  private ApiServer open(Security security) throws IOException {
+    return controller.serve(security);
   }
 
   /** The operator's token as a digest. */

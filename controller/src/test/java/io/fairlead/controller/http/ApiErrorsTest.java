@@ -4,13 +4,12 @@ package io.fairlead.controller.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.leader.MemoryPlane;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.fairlead.controller.leader.MemoryController;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -23,19 +22,14 @@ class ApiErrorsTest {
   private static final String WEB = "/v1/services/web";
   private static final String EXPLAIN = WEB + "/explain?protocol=tcp&source=10.2.1.2";
 
-  private static final MemoryPlane PLANE = new MemoryPlane();
+  @AutoClose private static final MemoryController CONTROLLER = new MemoryController();
   private static final Contract CONTRACT = Contract.load();
   private static ApiServer server;
   private static ApiClient client;
 
   @BeforeAll
   static void open() throws IOException {
-    server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            PLANE,
-            PLANE.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    server = CONTROLLER.serve(Security.NONE);
     client = new ApiClient(server.listen());
     create("web", "10.99.0.1");
     client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
@@ -544,7 +538,7 @@ class ApiErrorsTest {
   @ParameterizedTest
   @MethodSource("rows")
   void isAProblemThatNamesFieldValueAndWhatIsAllowed(Row row) {
-    var before = PLANE.state();
+    var before = CONTROLLER.state();
     Reply reply = client.send(row.method(), row.path(), row.contentType(), row.body());
     assertThat(reply.status()).as(reply.body()).isEqualTo(row.status());
     assertThat(reply.header("Content-Type")).isEqualTo("application/problem+json");
@@ -558,6 +552,6 @@ class ApiErrorsTest {
     if (row.status() == 405) {
       assertThat(reply.header("Allow")).isEqualTo(row.allowed());
     }
-    assertThat(PLANE.state()).as("nothing of a refused request is applied").isEqualTo(before);
+    assertThat(CONTROLLER.state()).as("nothing of a refused request is applied").isEqualTo(before);
   }
 }

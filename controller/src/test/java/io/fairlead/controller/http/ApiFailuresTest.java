@@ -108,11 +108,13 @@ class ApiFailuresTest extends ServedApi {
     int workers = 8;
     CountDownLatch waiting = new CountDownLatch(workers);
     CountDownLatch go = new CountDownLatch(1);
-    plane.whenRead(
-        () -> {
-          waiting.countDown();
-          Uninterruptibles.awaitUninterruptibly(go);
-        });
+    controller
+        .plane()
+        .whenRead(
+            () -> {
+              waiting.countDown();
+              Uninterruptibles.awaitUninterruptibly(go);
+            });
     ExecutorService readers = Executors.newFixedThreadPool(workers + 1);
     try {
       for (int reader = 0; reader <= workers; reader++) {
@@ -122,7 +124,7 @@ class ApiFailuresTest extends ServedApi {
       assertThat(client.get("/healthz").json().getBoolean("leader")).isTrue();
       assertThat(client.get("/openapi.json").status()).isEqualTo(200);
     } finally {
-      plane.whenRead(() -> {});
+      controller.plane().whenRead(() -> {});
       go.countDown();
       readers.shutdown();
       assertThat(readers.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
@@ -135,20 +137,20 @@ class ApiFailuresTest extends ServedApi {
     for (String path : List.of(WEB, WEB + "/backends", "/v1/services")) {
       assertThat(client.get(path, confirmed).status()).isEqualTo(200);
     }
-    plane.zookeeperAway();
+    controller.disconnect();
     for (String path : List.of(WEB, WEB + "/backends", "/v1/services")) {
       assertThat(client.get(path, confirmed).status()).isEqualTo(503);
       assertThat(client.get(path).status()).isEqualTo(200);
     }
     assertThat(client.get("/healthz", confirmed).status()).isEqualTo(200);
-    plane.zookeeperBack();
+    controller.reconnect();
     assertThat(client.get(WEB, confirmed).status()).isEqualTo(200);
   }
 
   @Test
   void whileZooKeeperIsAwayWritesAreUnavailableAndReadsAreServed() {
-    var before = plane.state();
-    plane.zookeeperAway();
+    var before = controller.state();
+    controller.disconnect();
     try {
       record Write(String method, String path, String body) {}
       for (Write write :
@@ -179,14 +181,19 @@ class ApiFailuresTest extends ServedApi {
       assertThat(client.get("/healthz").status()).isEqualTo(200);
       assertThat(client.get("/healthz").json().getString("zookeeper")).isEqualTo("suspended");
     } finally {
-      plane.zookeeperBack();
+      controller.reconnect();
     }
-    assertThat(plane.state()).isEqualTo(before);
+    assertThat(controller.state()).isEqualTo(before);
   }
 
   @Test
   void aDefectIsAProblemThatKeepsTheInsideToItself() {
-    plane.breakNextRead();
+    controller
+        .plane()
+        .meanwhile(
+            () -> {
+              throw new IllegalStateException("secret of the inside");
+            });
     Reply reply = client.get(WEB);
     assertThat(reply.status()).isEqualTo(500);
     assertThat(reply.header("Content-Type")).isEqualTo("application/problem+json");

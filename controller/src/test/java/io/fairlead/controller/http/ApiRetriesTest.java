@@ -46,13 +46,13 @@ class ApiRetriesTest extends ServedApi {
       Reply first = send(row.method(), row.path(), row.body(), "key-" + i);
       assertThat(first.status()).as(row.toString()).isEqualTo(row.status());
       assertThat(first.header("Idempotency-Replayed")).isEmpty();
-      var state = plane.state();
+      var state = controller.state();
       Reply again = send(row.method(), row.path(), row.body(), "key-" + i);
       assertThat(again.status()).as(row.toString()).isEqualTo(row.status());
       assertThat(again.body()).isEqualTo(first.body());
       assertThat(again.header("Location")).isEqualTo(first.header("Location"));
       assertThat(again.header("Idempotency-Replayed")).isEqualTo("true");
-      assertThat(plane.state()).isEqualTo(state);
+      assertThat(controller.state()).isEqualTo(state);
     }
     JsonArray records = client.get("/v1/audit").array();
     assertThat(records).hasSize(rows.size());

@@ -11,15 +11,19 @@ import static org.awaitility.Awaitility.await;
 import io.fairlead.controller.http.ApiClient.Reply;
 import io.fairlead.controller.resources.inspect.FakeMux;
 import io.fairlead.controller.resources.inspect.FakeMux.Says;
+import io.fairlead.controller.resources.inspect.InspectRoutes;
+import io.fairlead.controller.resources.inspect.MuxAccess;
 import io.fairlead.controller.resources.muxes.MetricsUrl;
 import io.fairlead.controller.resources.muxes.MuxServes;
 import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.probes.HealthDecision.State;
 import io.fairlead.controller.resources.probes.HealthView;
+import io.fairlead.controller.resources.probes.ProbeRoutes;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +34,16 @@ import org.junit.jupiter.api.Test;
 
 /** What succeeds: every operation's answer against the contract's schema for its status. */
 class ApiShapesTest extends ServedApi {
+  private final List<HealthView> health = new ArrayList<>();
+  private final List<MuxView> asked = new ArrayList<>();
+
+  @Override
+  protected List<Resource> resources() {
+    return List.of(
+        new ProbeRoutes(() -> List.copyOf(health), controller.get().probes().holds()),
+        new InspectRoutes(() -> asked, MuxAccess.NONE));
+  }
+
   private static final String WEB =
       """
       {"name":"web","vips":["10.99.0.1","fd00::1"],"ports":[{"protocol":"tcp","port":80}],
@@ -53,15 +67,15 @@ class ApiShapesTest extends ServedApi {
 
   private void checkCluster() {
     String path = "/v1/cluster";
-    JsonObject none = new JsonObject("{\"vipRanges\":[],\"neverVips\":[]}");
-    assertThat(expect(200, "GET", path, "").json()).isEqualTo(none);
+    JsonObject any = new JsonObject("{\"vipRanges\":[\"0.0.0.0/0\",\"::/0\"],\"neverVips\":[]}");
+    assertThat(expect(200, "GET", path, "").json()).isEqualTo(any);
     String asked =
         "{\"vipRanges\":[\"10.99.0.0/16\",\"FD00::/16\"],\"neverVips\":[\"10.99.0.9/32\"]}";
     JsonObject set =
         new JsonObject(
             "{\"vipRanges\":[\"10.99.0.0/16\",\"fd00::/16\"],\"neverVips\":[\"10.99.0.9\"]}");
     assertThat(expect(200, "PUT", path + "?dryRun=true", asked).json()).isEqualTo(set);
-    assertThat(client.get(path).json()).isEqualTo(none);
+    assertThat(client.get(path).json()).isEqualTo(any);
     assertThat(expect(200, "PUT", path, asked).json()).isEqualTo(set);
     assertThat(expect(200, "GET", path, "").json()).isEqualTo(set);
     for (String refused :
@@ -120,7 +134,7 @@ class ApiShapesTest extends ServedApi {
             Optional.empty(),
             Optional.empty(),
             Optional.empty());
-    plane.health(
+    health.add(
         new HealthView(
             "web", List.of(out, up), 1, false, true, 2, 2, List.of("mux3: no"), List.of(event)));
     JsonObject health = expect(200, "GET", "/v1/health", "").array().getJsonObject(0);
@@ -141,7 +155,7 @@ class ApiShapesTest extends ServedApi {
     expect(409, "PUT", "/v1/muxes/mux7", "{\"rotate\":false}");
     expect(400, "PUT", "/v1/muxes/mux7", "{\"rotate\":\"yes\"}");
     expect(404, "PUT", "/v1/muxes/mux8", "{\"rotate\":true}");
-    plane.muxes().protect("readers:password");
+    controller.protect("readers:password");
     JsonObject renewed = expect(200, "PUT", "/v1/muxes/mux7", "{\"rotate\":true}").json();
     assertThat(renewed.getJsonArray("login").getString(0)).isEqualTo("readers:password");
     assertThat(renewed.getJsonArray("login").getString(1)).startsWith("mux-mux7:");
@@ -163,7 +177,7 @@ class ApiShapesTest extends ServedApi {
             "/explain", new Says(200, "application/json", explained),
             "/sample", new Says(200, "application/x-pcapng", "packets"));
     try (FakeMux mux = new FakeMux(answers)) {
-      plane.mux(mux.node("mux9"));
+      asked.add(mux.node("mux9"));
       assertThat(expect(200, "GET", "/v1/muxes/mux9/metrics", "").body()).isEqualTo("up 1\n");
       expect(200, "GET", web + "/muxes/mux9/explain" + flow + "&destinationPort=80", "");
       expect(200, "GET", web + "/muxes/mux9/sample?seconds=1&rate=5&verdict=drops", "");
@@ -279,10 +293,10 @@ class ApiShapesTest extends ServedApi {
     expect(409, "POST", web + "/undrain", "{\"ids\":[8]}");
     assertThat(expect(200, "GET", "/v1/drains", "").array()).isEmpty();
 
-    plane.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of("web", serving(5))));
+    controller.mux(mux("mux1", "10.1.0.11", List.of("eth0"), Map.of("web", serving(5))));
     checkHealth(web);
 
-    plane.mux(
+    controller.mux(
         new MuxView(
             "mux2",
             "p4",
@@ -462,7 +476,7 @@ class ApiShapesTest extends ServedApi {
         """;
     BitSet first = new BitSet();
     first.set(0);
-    String question = plane.agentReports().ask("web", 8, first).orElseThrow();
+    String question = controller.get().softState().reports().ask("web", 8, first).orElseThrow();
     String version = served.getString("version");
     JsonObject asked =
         expect(200, "POST", "/v1/agent/reports", report.formatted(version, "another")).json();
@@ -474,7 +488,8 @@ class ApiShapesTest extends ServedApi {
         .contains(question)
         .doesNotContain(buckets);
     assertThat(answered.getInteger("nextSeconds")).isEqualTo(1);
-    assertThat(plane.agentReports().occupied("web", 8).orElseThrow().buckets()).isEqualTo(first);
+    assertThat(controller.get().softState().reports().occupied("web", 8).orElseThrow().buckets())
+        .isEqualTo(first);
     JsonObject heard = expect(200, "GET", "/v1/agents", "").array().getJsonObject(0);
     assertThat(heard.getString("state")).isEqualTo("reporting");
     assertThat(heard.getInteger("established")).isEqualTo(812);
@@ -489,7 +504,11 @@ class ApiShapesTest extends ServedApi {
     record Write(String method, String path, String body) {}
     for (Write write :
         List.of(
-            new Write("POST", "/v1/services", WEB.replace("\"web\"", "\"dns\"")),
+            new Write(
+                "POST",
+                "/v1/services",
+                WEB.replace("\"web\"", "\"dns\"")
+                    .replace("\"10.99.0.1\",\"fd00::1\"", "\"10.99.0.4\"")),
             new Write("PATCH", "/v1/services/web", "{\"vips\":[\"10.99.0.2\"]}"),
             new Write("PUT", "/v1/services/web/backends/9", "{\"address\":\"10.1.0.29\"}"),
             new Write(
@@ -501,14 +520,14 @@ class ApiShapesTest extends ServedApi {
                 "{\"changes\":[{\"op\":\"add\",\"id\":4,\"address\":\"10.1.0.24\"}]}"),
             new Write("DELETE", "/v1/services/web/backends/8", ""),
             new Write("DELETE", "/v1/services/web", ""))) {
-      var before = plane.state();
+      var before = controller.state();
       Reply planned = client.send(write.method(), write.path() + "?dryRun=true", write.body());
       assertThat(planned.status()).as(write.toString()).isEqualTo(200);
       assertThat(planned.json().getBoolean("dryRun")).isTrue();
-      assertThat(plane.state()).as(write.toString()).isEqualTo(before);
+      assertThat(controller.state()).as(write.toString()).isEqualTo(before);
       Reply done = client.send(write.method(), write.path() + "?dryRun=false", write.body());
       assertThat(done.json()).isEqualTo(planned.json().put("dryRun", false));
-      assertThat(plane.state()).as(write.toString()).isNotEqualTo(before);
+      assertThat(controller.state()).as(write.toString()).isNotEqualTo(before);
     }
   }
 

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.http.ApiClient.Reply;
 import io.fairlead.controller.resources.backends.Change;
-import io.fairlead.controller.resources.plane.WriteOptions;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -90,7 +89,7 @@ class ApiVersionsTest extends ServedApi {
     for (String path : List.of(WEB, WEB + "/backends", WEB + "/backends/7", WEB + "/ring")) {
       Reply before = client.get(path);
       List<Change> changes = List.of(new Change.Weight(7, path.length()));
-      plane.meanwhile(() -> plane.change("web", changes, WriteOptions.COMMIT));
+      controller.plane().meanwhile(() -> controller.change("web", changes));
       Reply during = client.get(path);
       assertThat(during.body()).as(path).isEqualTo(before.body());
       assertThat(during.header("ETag")).as(path).isEqualTo(before.header("ETag"));
@@ -133,14 +132,14 @@ class ApiVersionsTest extends ServedApi {
           "POST", WEB + "/changes", "{\"changes\":[{\"op\":\"weight\",\"id\":7,\"weight\":9}]}");
       client.send("PATCH", WEB, "{\"windowSeconds\":310}");
       String now = client.get(WEB).header("ETag");
-      var state = plane.state();
+      var state = controller.state();
       for (String stale : List.of(seen, "W/" + now, seen + ", W/" + now)) {
         Reply late = send(write.method(), write.path(), write.body(), "If-Match", stale);
         assertThat(late.status()).as("%s for %s", write, stale).isEqualTo(412);
         assertThat(late.json().getString("field")).isEqualTo("If-Match");
         assertThat(late.json().getString("allowed")).startsWith(now.replace("\"", "") + ", the");
       }
-      assertThat(plane.state()).as(write.toString()).isEqualTo(state);
+      assertThat(controller.state()).as(write.toString()).isEqualTo(state);
       Reply taken = send(write.method(), write.path(), write.body(), "If-Match", seen + ", " + now);
       assertThat(taken.status()).as("%s: %s", write, taken.body()).isIn(200, 201);
     }
@@ -212,7 +211,7 @@ class ApiVersionsTest extends ServedApi {
     assertThat(ids(last)).containsExactly(1000);
     assertThat(last.header("Link")).isEmpty();
     for (String id : List.of("mux1", "mux2")) {
-      plane.mux(mux(id, "10.1.0.11", List.of(), Map.of()));
+      controller.mux(mux(id, "10.1.0.11", List.of(), Map.of()));
     }
     assertThat(client.get("/v1/muxes?limit=1").header("Link"))
         .isEqualTo("</v1/muxes?limit=1&cursor=mux1>; rel=\"next\"");

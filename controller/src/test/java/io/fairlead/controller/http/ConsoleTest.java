@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the controller serves as web console, and which pages may call its API. */
 class ConsoleTest extends ServedApi {
-  /** MemoryPlane says that a controller runs there. */
+  /** MemoryController says that a controller runs there. */
   private static final String OTHER = "http://10.1.0.5:8080";
 
   private final HttpClient http =

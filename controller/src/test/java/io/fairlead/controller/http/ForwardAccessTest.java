@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpServer;
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.secret.SecretFile;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -19,6 +17,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,6 +32,7 @@ class ForwardAccessTest {
           .getBytes();
 
   @TempDir private Path directory;
+  @AutoClose private final MemoryController controller = new MemoryController();
   private final CopyOnWriteArrayList<String> received = new CopyOnWriteArrayList<>();
   private HttpServer named;
 
@@ -59,21 +59,14 @@ class ForwardAccessTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void aTokenIsForwardedToTheLeaderAsItCame(boolean hasTokens) throws IOException {
-    MemoryPlane plane = new MemoryPlane();
-    plane.follow(URI.create("http://127.0.0.1:" + named.getAddress().getPort()));
+    controller.follow(URI.create("http://127.0.0.1:" + named.getAddress().getPort()));
     Security security =
         new Security(
             Optional.empty(),
             Optional.empty(),
             hasTokens ? Optional.of(tokens()) : Optional.empty(),
             hasTokens);
-    try (ApiServer server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            security,
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT))) {
+    try (ApiServer server = controller.serve(security)) {
       ApiClient client = new ApiClient(server.listen());
       Reply reply = client.send("DELETE", "/v1/services/web", "", "", "Authorization", TOKEN);
       assertThat(reply.status()).isEqualTo(404);

@@ -8,9 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.fairlead.controller.leader.MemoryPlane;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.fairlead.controller.leader.MemoryController;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -20,6 +18,7 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,7 +33,7 @@ class ForwardedAnswersTest {
 
   private final ListAppender<ILoggingEvent> log = new ListAppender<>();
   private final Logger root = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
-  private final MemoryPlane plane = new MemoryPlane();
+  @AutoClose private final MemoryController controller = new MemoryController();
   private ServerSocket leader;
   private ApiServer follower;
 
@@ -42,13 +41,8 @@ class ForwardedAnswersTest {
   void open() throws IOException {
     leader = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     leader.setSoTimeout(SILENCE_MILLIS);
-    plane.follow(URI.create("http://127.0.0.1:" + leader.getLocalPort()));
-    follower =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    controller.follow(URI.create("http://127.0.0.1:" + leader.getLocalPort()));
+    follower = controller.serve(Security.NONE);
     log.start();
     root.addAppender(log);
   }

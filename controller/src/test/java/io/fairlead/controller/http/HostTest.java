@@ -4,7 +4,8 @@ package io.fairlead.controller.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.Resources;
+import io.fairlead.controller.leader.MemoryController;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,13 +39,14 @@ class HostTest {
 
   private final PrometheusMeterRegistry metrics =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  @AutoClose private final MemoryController controller = new MemoryController();
   private ApiServer server;
 
   private void serve(String listen, String... others) throws IOException {
-    MemoryPlane plane = new MemoryPlane();
     Security security = Security.NONE.with(List.of(others));
     Endpoint at = Endpoint.parse("--listen", listen);
-    server = ApiServer.open(at, security, plane, plane.resources(), metrics);
+    server =
+        ApiServer.open(at, security, controller.plane(), Resources.of(controller.get()), metrics);
   }
 
   @AfterEach

@@ -5,7 +5,7 @@ import static io.fairlead.controller.resources.agents.AgentRequests.report;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.secret.SecretFile;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,6 +47,7 @@ class IntakeTest {
   private final List<Socket> sockets = new ArrayList<>();
   private final CountDownLatch latch = new CountDownLatch(1);
   private final Semaphore begun = new Semaphore(0);
+  @AutoClose private final MemoryController controller = new MemoryController();
   private ApiServer server;
 
   @BeforeEach
@@ -66,13 +68,10 @@ class IntakeTest {
             Optional.empty(),
             Optional.of(new SecretFile("--tokens", tokens)),
             true);
-    MemoryPlane plane = new MemoryPlane();
     Resource slow =
         routes ->
             routes.submit("postAgentReport", Map.class, (sender, report) -> work(), (s, e) -> {});
-    List<Resource> resources = new ArrayList<>(plane.resources());
-    resources.add(0, slow);
-    server = ApiServer.open(new Endpoint("127.0.0.1", 0), security, plane, resources, metrics);
+    server = controller.serve(security, List.of(slow), metrics);
   }
 
   @AfterEach

@@ -7,6 +7,9 @@ import static io.fairlead.controller.resources.agents.AgentRequests.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.resources.agents.AgentRoutes;
+import io.fairlead.controller.resources.agents.Agents;
+import io.fairlead.controller.resources.agents.FakeConnectionReports;
 import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonObject;
 import java.io.ByteArrayOutputStream;
@@ -14,6 +17,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +25,15 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Reports that an agent must not send, and those that only look wrong. */
 class MalformedReportsTest extends ServedApi {
+  private final FakeConnectionReports connectionReports = new FakeConnectionReports();
+
+  @Override
+  protected List<Resource> resources() {
+    Agents agents =
+        new Agents(controller.plane(), controller.get().softState().reports(), connectionReports);
+    return List.of(new AgentRoutes(() -> agents, controller.get().refusals()));
+  }
+
   private static final JsonObject ANSWER =
       new JsonObject().put("question", "q").put("connections", 1).put("buckets", "AAE=");
 
@@ -47,7 +60,7 @@ class MalformedReportsTest extends ServedApi {
         "{\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,\"steering\":\"hunt\","
             + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}");
     client.send("PUT", "/v1/services/web/backends/7", "{\"address\":\"10.2.0.7\"}");
-    plane.connectionReports.asking.add("web");
+    connectionReports.asking.add("web");
     version = client.get("/v1/agent/services").json().getString("version");
   }
 
@@ -168,7 +181,7 @@ class MalformedReportsTest extends ServedApi {
     assertThat(reply.status()).as(reply.body()).isIn(400, 403);
     assertThat(reply.json().getString("field")).as(reply.body()).isEqualTo(field);
     assertThat(reply.json().getString("allowed")).isNotBlank();
-    assertThat(plane.agentReports().connections("web", 7)).isEmpty();
+    assertThat(controller.get().softState().reports().connections("web", 7)).isEmpty();
   }
 
   @ParameterizedTest
@@ -233,13 +246,21 @@ class MalformedReportsTest extends ServedApi {
     assertThat(post(good()).status()).isEqualTo(200);
     JsonObject fewer = report(2, version, "10.2.0.7", service("web", 1).put("opened", 900));
     assertThat(post(fewer.put("lostEvents", 70)).status()).isEqualTo(200);
-    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(1);
+    assertThat(
+            controller
+                .get()
+                .softState()
+                .reports()
+                .connections("web", 7)
+                .orElseThrow()
+                .established())
+        .isEqualTo(1);
   }
 
   @Test
   void connectionsAreTakenAndAnswered() {
     JsonObject reply = post(good()).json();
-    assertThat(plane.connectionReports.taken)
+    assertThat(connectionReports.taken)
         .singleElement()
         .satisfies(taken -> assertThat(taken.opened()).containsExactly(1, 0x7fff_ffff_ffff_ffffL));
     assertThat(reply.getJsonArray("connections").encode())
@@ -251,12 +272,12 @@ class MalformedReportsTest extends ServedApi {
   void connectionsOfARepeatedReportAreNotUsedTwice() {
     post(good());
     assertThat(post(good()).json().getJsonArray("connections")).hasSize(1);
-    assertThat(plane.connectionReports.taken).hasSize(1);
+    assertThat(connectionReports.taken).hasSize(1);
   }
 
   @Test
   void connectionsThatNobodyAskedForAreRefused() {
-    plane.connectionReports.asking.clear();
+    connectionReports.asking.clear();
     assertThat(post(good()).json().getString("field")).isEqualTo("services[0].connections");
   }
 
@@ -288,7 +309,15 @@ class MalformedReportsTest extends ServedApi {
     post(report(5, version, "10.2.0.7", service("web", 5)));
     assertThat(post(report(5, version, "10.2.0.7", service("web", 0))).status()).isEqualTo(200);
     assertThat(post(report(4, version, "10.2.0.7", service("web", 0))).status()).isEqualTo(200);
-    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(5);
+    assertThat(
+            controller
+                .get()
+                .softState()
+                .reports()
+                .connections("web", 7)
+                .orElseThrow()
+                .established())
+        .isEqualTo(5);
   }
 
   @Test
@@ -297,7 +326,7 @@ class MalformedReportsTest extends ServedApi {
         post(report(1, "former", "10.2.0.7", service("web", 5), service("gone", 5))).json();
     assertThat(asked.getString("servicesVersion")).isEqualTo(version);
     assertThat(asked.getInteger("nextSeconds")).isEqualTo(1);
-    assertThat(plane.agentReports().connections("web", 7)).isEmpty();
+    assertThat(controller.get().softState().reports().connections("web", 7)).isEmpty();
     JsonObject heard = client.get("/v1/agents").array().getJsonObject(0);
     assertThat(heard.getString("state")).isEqualTo("counting");
     assertThat(heard.containsKey("established")).isFalse();
@@ -312,6 +341,14 @@ class MalformedReportsTest extends ServedApi {
     assertThat(served.getJsonArray("services").getJsonObject(0).getJsonArray("backends").encode())
         .contains("10.2.0.7");
     post(report(1, served.getString("version"), "10.2.0.7", service("web", 5)));
-    assertThat(plane.agentReports().connections("web", 7).orElseThrow().established()).isEqualTo(5);
+    assertThat(
+            controller
+                .get()
+                .softState()
+                .reports()
+                .connections("web", 7)
+                .orElseThrow()
+                .established())
+        .isEqualTo(5);
   }
 }

@@ -5,18 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import org.jose4j.jwk.PublicJsonWebKey;
 import org.jose4j.jwt.JwtClaims;
 import org.jose4j.jwt.NumericDate;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The API for callers with JWTs, whose keys come from an HTTPS server. */
 class OidcAccessTest {
+  @AutoClose private final MemoryController controller = new MemoryController();
   private static final PublicJsonWebKey FIRST = OidcTest.ec("first");
   private static final PublicJsonWebKey SECOND = OidcTest.ec("second");
   private static final String ROLES = "groups: {web-team: operator=web, staff: viewer}";
@@ -52,17 +55,15 @@ class OidcAccessTest {
     issuer.forget();
   }
 
-  private ApiServer serve(String roles, MemoryPlane plane) throws IOException {
-    return ApiServer.open(
-        new Endpoint("127.0.0.1", 0),
+  private ApiServer serve(String roles) throws IOException {
+    return controller.serve(
         new Security(
             Optional.empty(),
             Optional.empty(),
             Optional.empty(),
             Optional.of(issuer.settings(roles)),
             true),
-        plane,
-        plane.resources(),
+        List.of(),
         metrics);
   }
 
@@ -83,8 +84,7 @@ class OidcAccessTest {
 
   @Test
   void aJwtHasTheRolesOfItsClaimsAndItsNameIsRecorded() throws IOException {
-    MemoryPlane plane = new MemoryPlane();
-    try (ApiServer server = serve(ROLES, plane)) {
+    try (ApiServer server = serve(ROLES)) {
       ApiClient client = new ApiClient(server.listen());
       Reply anonymous = client.get("/v1/services");
       assertThat(anonymous.status()).isEqualTo(401);
@@ -120,7 +120,7 @@ class OidcAccessTest {
     JwtClaims claims = Issuer.claims(Instant.now());
     claims.setExpirationTime(NumericDate.fromSeconds(Instant.now().getEpochSecond() + 4));
     String brief = Issuer.sign(claims, FIRST, "ES256");
-    try (ApiServer server = serve(ROLES, new MemoryPlane());
+    try (ApiServer server = serve(ROLES);
         Stream stream = new Stream(server.listen(), brief)) {
       assertThat(stream.status()).isEqualTo("HTTP/1.1 200 OK");
       ApiClient client = new ApiClient(server.listen());
@@ -143,9 +143,8 @@ class OidcAccessTest {
   /** Requests with a body wait for the key, and go on with it. */
   @Test
   void anUnknownKeyIsFetchedWhileTheRequestWaits() throws IOException {
-    MemoryPlane plane = new MemoryPlane();
     issuer.answer(500, "");
-    try (ApiServer server = serve("groups: {web-team: admin}", plane)) {
+    try (ApiServer server = serve("groups: {web-team: admin}")) {
       ApiClient client = new ApiClient(server.listen());
       await().until(() -> issuer.fetches() == 1);
       Reply early = send(client, token(FIRST), "PUT", "/v1/services/web", WEB);

@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.http.ApiClient.Reply;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.secret.SecretFile;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,6 +21,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -114,21 +113,16 @@ class ServiceRolesTest {
   @TempDir private Path directory;
   private ApiServer server;
   private ApiClient client;
-  private MemoryPlane plane;
+  @AutoClose private final MemoryController controller = new MemoryController();
 
   @BeforeEach
   void open() throws IOException {
     StringBuilder lines = new StringBuilder();
     MAY.keySet().forEach(r -> lines.append("x %s plain:%s%n".formatted(r, token(r))));
-    plane = new MemoryPlane();
     server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
+        controller.serve(
             new Security(
-                Optional.empty(), Optional.empty(), Optional.of(file(lines.toString())), true),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+                Optional.empty(), Optional.empty(), Optional.of(file(lines.toString())), true));
     client = new ApiClient(server.listen());
   }
 
@@ -209,9 +203,9 @@ class ServiceRolesTest {
   void onlyTheWholeNameCounts(String role, String path, int status) {
     assertThat(send("admin", "PUT", "/v1/services/api", SERVICE.formatted(9)).status())
         .isEqualTo(201);
-    var state = plane.state();
+    var state = controller.state();
     assertThat(send(role, "DELETE", path, "").status()).isEqualTo(status);
-    assertThat(plane.state()).isEqualTo(state);
+    assertThat(controller.state()).isEqualTo(state);
   }
 
   @ParameterizedTest
@@ -296,14 +290,14 @@ class ServiceRolesTest {
     assertThat(created.status()).isEqualTo(403);
     assertThat(created.json().getString("detail")).startsWith(refusal.formatted("none"));
     assertThat(send("admin", "PUT", path, wholeKeeps).status()).isEqualTo(201);
-    var state = plane.state();
+    var state = controller.state();
     for (String query : List.of("", "?dryRun=true")) {
       Reply changed = send("admin=web", "PATCH", path + query, asks);
       assertThat(changed.status()).isEqualTo(403);
       assertThat(changed.json().getString("detail")).startsWith(refusal.formatted(known));
       assertThat(send("admin=web", "PUT", path + query, wholeAsks).status()).isEqualTo(403);
     }
-    assertThat(plane.state()).isEqualTo(state);
+    assertThat(controller.state()).isEqualTo(state);
 
     assertThat(send("admin=web", "PATCH", path, keeps).status()).isEqualTo(200);
     assertThat(send("admin=web", "PUT", path, wholeKeeps).status()).isEqualTo(200);

@@ -10,12 +10,9 @@ import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.http.ApiServer;
-import io.fairlead.controller.http.Endpoint;
 import io.fairlead.controller.http.Security;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.secret.SecretFile;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -269,18 +266,14 @@ class SupportBundleTest {
   void ofARealController(String token, boolean hasAudit) throws Exception {
     Path tokens =
         secret("tokens", "ada admin plain:%s%nvera viewer plain:%s%n".formatted(TOKEN, VIEWER));
-    MemoryPlane plane = new MemoryPlane();
-    try (ApiServer server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            new Security(
-                Optional.empty(),
-                Optional.empty(),
-                Optional.of(new SecretFile("--tokens", tokens)),
-                true),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT))) {
+    try (MemoryController controller = new MemoryController();
+        ApiServer server =
+            controller.serve(
+                new Security(
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.of(new SecretFile("--tokens", tokens)),
+                    true))) {
       String url = "http://" + server.listen();
       Path ada = secret("ada", TOKEN);
       for (String line :

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.http.Resource;
 import io.fairlead.controller.http.ServedApi;
 import io.fairlead.controller.resources.inspect.FakeMux.Says;
+import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.muxes.Muxes;
 import io.fairlead.controller.secret.SecretFile;
 import java.io.IOException;
@@ -17,6 +19,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -27,6 +30,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the controller asks muxes for, and what it makes of their answers. */
 class InspectRoutesTest extends ServedApi {
+  private final List<MuxView> muxes = new ArrayList<>();
+
+  @Override
+  protected List<Resource> resources() {
+    return List.of(new InspectRoutes(() -> muxes, MuxAccess.NONE));
+  }
+
   private static final String FLOW =
       "?protocol=tcp&source=10.2.1.2&sourcePort=4&destination=10.99.0.1&destinationPort=80";
   private static final String AT = "/v1/services/web/muxes/mux1/";
@@ -43,7 +53,7 @@ class InspectRoutesTest extends ServedApi {
   void aMuxIsAskedForTheServiceOfThePathAlone() throws IOException {
     Says packets = new Says(200, "application/x-pcapng", "packets");
     try (FakeMux mux = new FakeMux(Map.of("/sample", packets))) {
-      plane.mux(mux.node("mux1"));
+      muxes.add(mux.node("mux1"));
       Reply sample = client.get(AT + "sample?seconds=2&verdict=service,no_backend");
       assertThat(sample.status()).isEqualTo(200);
       assertThat(sample.body()).isEqualTo("packets");
@@ -65,7 +75,7 @@ class InspectRoutesTest extends ServedApi {
   void theMediaTypeIsOurs(String path, String asked, String mediaType) throws Exception {
     String page = "<script>fetch('/v1/services')</script>";
     try (FakeMux mux = new FakeMux(Map.of(asked, new Says(200, "text/html", page)))) {
-      plane.mux(mux.node("mux1"));
+      muxes.add(mux.node("mux1"));
       HttpResponse<String> reply =
           HttpClient.newHttpClient()
               .send(
@@ -84,7 +94,7 @@ class InspectRoutesTest extends ServedApi {
   void aRedirectIsNotFollowed() throws IOException {
     try (FakeMux elsewhere = new FakeMux(Map.of());
         FakeMux mux = new FakeMux(Map.of(), Map.of("Location", elsewhere.url() + "/metrics"))) {
-      plane.mux(mux.node("mux1"));
+      muxes.add(mux.node("mux1"));
       Reply refused = client.get("/v1/muxes/mux1/metrics");
       assertThat(refused.status()).isEqualTo(503);
       assertThat(refused.json().getString("value")).isEqualTo("mux1 answered 302");
@@ -97,7 +107,7 @@ class InspectRoutesTest extends ServedApi {
   @CsvSource({"200", "404"})
   void anAnswerWithoutEndIsCut(int status) throws IOException {
     try (FakeMux mux = FakeMux.endless(status)) {
-      plane.mux(mux.node("mux1"));
+      muxes.add(mux.node("mux1"));
       String path = "/v1/services/web/muxes/mux1/explain" + FLOW;
       if (status == 200) {
         assertThatThrownBy(() -> client.get(path)).hasRootCauseInstanceOf(IOException.class);
@@ -115,7 +125,7 @@ class InspectRoutesTest extends ServedApi {
   @Test
   void whatAMuxRefusesIsSaidInItsWords() throws IOException {
     try (FakeMux mux = new FakeMux(Map.of("/explain", REFUSED))) {
-      plane.mux(mux.node("mux1"));
+      muxes.add(mux.node("mux1"));
       Reply refused = client.get(AT + "explain" + FLOW);
       assertThat(refused.status()).isEqualTo(404);
       assertThat(refused.json().getString("field")).isEqualTo("service");
@@ -135,7 +145,7 @@ class InspectRoutesTest extends ServedApi {
   void anyOtherAnswerIsAFaultOfTheMux(int status, String value) throws IOException {
     Map<String, Says> answers = Map.of("/metrics", new Says(status, "text/html", "<p>no</p>"));
     try (FakeMux mux = new FakeMux(answers)) {
-      plane.mux(mux.node("mux1"));
+      muxes.add(mux.node("mux1"));
       Reply refused = client.get("/v1/muxes/mux1/metrics");
       assertThat(refused.status()).isEqualTo(503);
       assertThat(refused.json().getString("value")).isEqualTo(value);
@@ -144,9 +154,9 @@ class InspectRoutesTest extends ServedApi {
 
   @Test
   void aMuxThatIsNotThereOrNotReached() throws IOException {
-    plane.mux(Muxes.mux("mux2", "10.1.0.12", List.of("eth0"), Map.of()));
+    muxes.add(Muxes.mux("mux2", "10.1.0.12", List.of("eth0"), Map.of()));
     FakeMux gone = new FakeMux(Map.of());
-    plane.mux(gone.node("mux3"));
+    muxes.add(gone.node("mux3"));
     gone.close();
     assertThat(client.get("/v1/muxes/mux1/metrics").json().getString("detail"))
         .isEqualTo("id 'mux1' does not exist; allowed: mux2, mux3");

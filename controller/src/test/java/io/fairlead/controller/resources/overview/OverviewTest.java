@@ -44,7 +44,8 @@ class OverviewTest extends ServedApi {
   void servicesAreCountedAndServersListedOnce() {
     create("web", 1, backend(1, 100) + "," + backend(2, 100) + "," + backend(3, 0));
     create("api", 2, backend(1, 100));
-    plane.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(2), "api", serving(2))));
+    controller.mux(
+        mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(2), "api", serving(2))));
     JsonObject overview = overview();
     JsonArray services = overview.getJsonArray("services");
     assertThat(services.getJsonObject(0).getString("name")).isEqualTo("api");
@@ -67,8 +68,9 @@ class OverviewTest extends ServedApi {
     create("web", 1, backend(1, 100));
     create("idle", 2, backend(1, 0));
     assertThat(alerts(overview())).containsExactly("critical NoBackend", "critical NoMux");
-    plane.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", behind(1))));
-    plane.mux(mux("mux2", "10.1.0.12", List.of(), Map.of("web", unsupported("hash: siphash"))));
+    controller.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", behind(1))));
+    controller.mux(
+        mux("mux2", "10.1.0.12", List.of(), Map.of("web", unsupported("hash: siphash"))));
     JsonObject overview = overview();
     assertThat(alerts(overview))
         .startsWith("critical NoBackend", "critical NotServed", "critical NotServed")
@@ -80,7 +82,7 @@ class OverviewTest extends ServedApi {
   @Test
   void aMuxThatIsBehindIsCounted() {
     create("web", 1, backend(1, 100));
-    plane.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(1))));
+    controller.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(1))));
     JsonObject overview = overview();
     assertThat(overview.getJsonArray("services").getJsonObject(0).getInteger("muxesBehind"))
         .isEqualTo(1);
@@ -91,7 +93,7 @@ class OverviewTest extends ServedApi {
   @Test
   void aServerThatIsDetachedIsNamed() {
     create("web", 1, backend(1, 100) + "," + backend(2, 100));
-    plane.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(2))));
+    controller.mux(mux("mux1", "10.1.0.11", List.of(), Map.of("web", serving(2))));
     String version = client.get("/v1/agent/services").json().getString("version");
     JsonObject form =
         new JsonObject().put("kind", "bpf").put("interface", "eth0").put("attached", false);
@@ -117,7 +119,9 @@ class OverviewTest extends ServedApi {
     create("web", 1, pool);
     IntStream.range(0, 25)
         .forEach(
-            i -> plane.mux(mux("mux" + i, "10.1.0." + i, List.of(), Map.of("web", serving(1)))));
+            i ->
+                controller.mux(
+                    mux("mux" + i, "10.1.0." + i, List.of(), Map.of("web", serving(1)))));
     JsonObject overview = overview();
     assertThat(overview.getInteger("serverCount")).isEqualTo(60);
     assertThat(overview.getJsonArray("servers")).hasSize(Overview.SERVERS);

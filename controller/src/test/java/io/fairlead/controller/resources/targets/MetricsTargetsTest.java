@@ -8,14 +8,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.TextNode;
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.http.ApiServer;
-import io.fairlead.controller.http.Endpoint;
-import io.fairlead.controller.leader.MemoryPlane;
+import io.fairlead.controller.http.Security;
+import io.fairlead.controller.leader.MemoryController;
 import io.fairlead.controller.resources.muxes.MetricsUrl;
 import io.fairlead.controller.resources.probes.ProbeNode;
 import io.fairlead.controller.resources.targets.MetricsTargets.Part;
 import io.fairlead.controller.resources.targets.MetricsTargets.Target;
-import io.micrometer.prometheusmetrics.PrometheusConfig;
-import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -152,18 +150,13 @@ class MetricsTargetsTest {
 
   @Test
   void theCommandListsThemOrWritesAFile(@TempDir Path folder) throws IOException {
-    MemoryPlane plane = new MemoryPlane();
-    try (ApiServer server =
-        ApiServer.open(
-            new Endpoint("127.0.0.1", 0),
-            plane,
-            plane.resources(),
-            new PrometheusMeterRegistry(PrometheusConfig.DEFAULT))) {
+    try (MemoryController controller = new MemoryController();
+        ApiServer server = controller.serve(Security.NONE)) {
       String api = "http://" + server.listen();
       Path file = folder.resolve("muxes.json");
       String write = "metrics targets --part mux --file " + file;
       assertThat(CtlRun.done(api, write)).isEqualTo(file + ": targets: 0\n");
-      plane.mux(
+      controller.mux(
           mux("mux1", "10.1.0.11", List.of(), Map.of())
               .withMetrics(url("http://10.1.0.11:9108/metrics")));
       assertThat(CtlRun.done(api, "metrics targets"))
@@ -182,7 +175,7 @@ class MetricsTargetsTest {
       assertThat(folder).isDirectoryContaining(each -> each.equals(file));
       assertThat(Files.list(folder)).hasSize(1);
 
-      plane.clear();
+      CtlRun.done(api, "mux remove mux1 --force");
       assertThat(CtlRun.at(api, write.split(" ")).err()).contains("is left as it is");
       assertThat(file).hasContent(written);
       assertThat(CtlRun.at(api, "metrics", "targets", "--file", "/nowhere/f").err())

@@ -43,6 +43,7 @@ public final class MemoryStore implements Store {
   private final List<Follower> followers = new CopyOnWriteArrayList<>();
   private volatile boolean isConnected;
   private volatile boolean wasConnected;
+  private volatile Optional<String> readersLogin = Optional.empty();
   private volatile long session;
 
   MemoryStore(MemoryTree tree) {
@@ -425,9 +426,14 @@ public final class MemoryStore implements Store {
   @Override
   public void protect() {}
 
+  /** All may read by this login. */
+  public void protect(String newReadersLogin) {
+    readersLogin = Optional.of(newReadersLogin);
+  }
+
   @Override
   public Optional<String> readersLogin() {
-    return Optional.empty();
+    return readersLogin;
   }
 
   @Override
