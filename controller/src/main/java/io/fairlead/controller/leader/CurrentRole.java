@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -9,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 final class CurrentRole {
   private volatile Role role;
 
+  @GuardedBy("this")
   private boolean isEnded;
 
   CurrentRole(Role first) {
