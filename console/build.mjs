@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds the console: types from the API's contract, a type check, one script and one style sheet, licences of what is in
-// them. Does nothing if nothing changed since the last build, and contacts the registry only if package-lock.json did.
+// Builds the console: one script and one style sheet, licences of what is in them. Does nothing if nothing changed since
+// the last build, and contacts the registry only if package-lock.json did. Types, from the API's contract, are checked by
+// --test, whose tools a build does without.
 // Usage: node build.mjs FOLDER | --test | --format | --check, which only names the files that --format would change
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -40,21 +41,25 @@ function run(command, ...args) {
   if (done.status !== 0) fail(`'${[command, ...args].join(" ")}' failed with exit code ${done.status}`);
 }
 
-/** What package-lock.json names, from npm's cache where that has it. */
-function install() {
+/** What package-lock.json names, from npm's cache where that has it; `without` "--omit=dev", only what a build needs. */
+function install(without = "") {
   const stamp = join(home, "node_modules/.fairlead");
-  const wanted = digest([join(home, "package-lock.json")]);
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  run("npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error");
-  writeFileSync(stamp, wanted);
+  const lock = digest([join(home, "package-lock.json")]);
+  const has = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
+  if (has === lock || has === lock + without) return;
+  const options = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  run("npm", "ci", ...options, ...(without ? [without] : []));
+  writeFileSync(stamp, lock + without);
 }
 
+/** Writes the contract's types, and checks all others. */
 async function types() {
   const { default: typescript, astToString } = await import("openapi-typescript");
   const names = { rootTypes: true, rootTypesNoSchemaPrefix: true }; // Service, not components["schemas"]["Service"]
   const ast = await typescript(pathToFileURL(contract), { ...names, defaultNonNullable: false });
   mkdirSync(dirname(schema), { recursive: true });
   writeFileSync(schema, astToString(ast));
+  run(process.execPath, "node_modules/typescript/bin/tsc", "--noEmit");
 }
 
 /** Licence texts of the packages that the bundle has. */
@@ -76,14 +81,12 @@ function licences(inputs) {
 async function build(out) {
   const stamp = join(out, ".stamp");
   const sources = [...files(join(home, "src")), contract, join(home, "index.html")];
-  for (const name of ["build.mjs", "package.json", "package-lock.json", "tsconfig.json"]) {
+  for (const name of ["build.mjs", "package.json", "package-lock.json"]) {
     sources.push(join(home, name));
   }
   const now = digest(sources);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === now) return;
-  install();
-  await types();
-  run(process.execPath, "node_modules/typescript/bin/tsc", "--noEmit");
+  install("--omit=dev");
   const { build: bundle } = await import("esbuild");
   const done = await bundle({
     ...common,
@@ -125,9 +128,10 @@ const common = {
   logLevel: "warning",
 };
 
-/** Runs every src/**.test.ts by node's own test runner. */
+/** Checks types, then runs every src/**.test.ts by node's own test runner. */
 async function test() {
   install();
+  await types();
   const { build: bundle } = await import("esbuild");
   const entryPoints = files(join(home, "src")).filter((name) => name.endsWith(".test.ts"));
   const outdir = join(home, "generated/test");

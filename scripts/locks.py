@@ -62,6 +62,7 @@ def python(lock: str, text: str) -> Iterator[Package]:
 
 
 def npm(lock: str, text: str) -> Iterator[Package]:
+    """The tool that builds the program is an optional dependency, so that `npm ci --omit=dev` installs no others."""
     try:
         packages = json.loads(text)["packages"]
     except (ValueError, KeyError, TypeError) as error:
@@ -72,7 +73,8 @@ def npm(lock: str, text: str) -> Iterator[Package]:
         name, version = place.rpartition("node_modules/")[2], entry.get("version")
         if not version or not re.match(r"sha(512|384|256)-.", entry.get("integrity", "")):
             raise LockError(f"{lock}: {name} has no {'hash' if version else 'version'}")
-        yield Package(lock, "npm", name, version, "tool" if entry.get("dev") else "program", entry["integrity"])
+        role = "tool" if entry.get("dev") or entry.get("optional") else "program"
+        yield Package(lock, "npm", name, version, role, entry["integrity"])
 
 
 def go(lock: str, text: str) -> Iterator[Package]:
