@@ -69,6 +69,9 @@ class HoldVerbsTest extends ServedApi {
     done("backend add api 2 10.1.0.22");
     await()
         .atMost(Duration.ofSeconds(30))
+        .until(() -> done("holds api").contains("mux1 has not applied"));
+    await()
+        .atMost(Duration.ofSeconds(30))
         .until(() -> done("holds api").contains("512 buckets held"));
     assertThat(done("holds api"))
         .containsOnlyOnce("512 buckets wait; those that moved last wait for this:\n")

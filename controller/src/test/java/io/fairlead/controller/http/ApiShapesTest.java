@@ -474,6 +474,8 @@ class ApiShapesTest extends ServedApi {
           "acceptQueue":{"length":0,"limit":511},"opened":40,"closed":38,
           "answer":{"question":"%s","connections":1,"buckets":"AAE="}}]}\
         """;
+    controller.disconnect();
+    controller.reconnect(); // in a new term nothing is asked for a drain any more
     BitSet first = new BitSet();
     first.set(0);
     String question = controller.get().softState().reports().ask("web", 8, first).orElseThrow();
@@ -526,9 +528,18 @@ class ApiShapesTest extends ServedApi {
       assertThat(planned.json().getBoolean("dryRun")).isTrue();
       assertThat(controller.state()).as(write.toString()).isEqualTo(before);
       Reply done = client.send(write.method(), write.path() + "?dryRun=false", write.body());
-      assertThat(done.json()).isEqualTo(planned.json().put("dryRun", false));
+      assertThat(untimed(done)).isEqualTo(untimed(planned).put("dryRun", false));
       assertThat(controller.state()).as(write.toString()).isNotEqualTo(before);
     }
+  }
+
+  /** Without when windows end, which is later by as much as the write came after the plan. */
+  private static JsonObject untimed(Reply reply) {
+    JsonObject result = reply.json();
+    result
+        .getJsonArray("leaving", new JsonArray())
+        .forEach(each -> assertThat(((JsonObject) each).remove("until")).isNotNull());
+    return result;
   }
 
   @Test
