@@ -44,6 +44,9 @@ final class ArraysSteps {
   private final Executor events;
   private final Executor background;
 
+  /** How many writes ahead have begun and nothing names them yet; for the event thread only. */
+  private int writing;
+
   /**
    * @param empty commits a generation that changes nothing, for its number; from any thread
    */
@@ -62,13 +65,27 @@ final class ArraysSteps {
     this.background = background;
   }
 
-  /** Writes all of these; the numbers of the generations that have them. */
+  /** Whether arrays are being written that nothing names yet; on the event thread. */
+  boolean isWriting() {
+    return writing > 0;
+  }
+
+  /**
+   * Writes all of these; the numbers of the generations that have them. {@link #named} follows in
+   * any case.
+   */
   CompletionStage<List<Long>> write(List<Ahead> all) {
+    events.execute(() -> writing++);
     CompletionStage<List<Long>> written = CompletableFuture.completedStage(List.of());
     for (Ahead each : all) {
       written = written.thenCompose(numbers -> write(each).thenApply(one -> with(numbers, one)));
     }
     return written;
+  }
+
+  /** What was written is named, or never will be; on the event thread. */
+  void named() {
+    writing--;
   }
 
   private CompletionStage<Long> write(Ahead one) {

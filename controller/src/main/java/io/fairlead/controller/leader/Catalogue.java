@@ -443,14 +443,14 @@ final class Catalogue implements Images {
     }
   }
 
-  /** Does what is due by Unix seconds; called periodically. */
-  void step(long now) {
-    for (ServiceWriter writer : writers.values()) {
-      writer.upkeepIfDue(now);
-      writer.holdIfDue(now);
-      writer.releaseIfDue(now);
-      writer.transitIfDue(now);
-    }
+  /** This controller leads: services do by themselves what is due. */
+  void begin() {
+    writers.values().forEach(ServiceWriter::begin);
+  }
+
+  /** Another controller leads. */
+  void close() {
+    writers.values().forEach(ServiceWriter::close);
   }
 
   boolean hasExpired() {
@@ -518,6 +518,7 @@ final class Catalogue implements Images {
     String name = service.image().config().name();
     ServiceWriter writer = writerOf.of(addresses, service);
     deletedServices.remove(name, () -> writers.put(name, writer));
+    writer.begin();
   }
 
   private void removeRest(String name) {

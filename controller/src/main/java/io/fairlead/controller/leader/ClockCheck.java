@@ -7,6 +7,7 @@ import io.fairlead.controller.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -97,24 +98,32 @@ final class ClockCheck {
     return new ClockCheck(clock, nanos, source, () -> {}, false);
   }
 
-  /** Unix seconds that are compared with nothing: only for what is shown. */
+  /** A time that is compared with nothing. */
+  Instant shown() {
+    return clock.instant();
+  }
+
+  /** As above, in Unix seconds. */
   long shownSeconds() {
-    return clock.instant().getEpochSecond();
+    return shown().getEpochSecond();
   }
 
   /**
-   * Unix seconds for what a leader does by itself; empty while it could commit nothing of it, as
-   * the clock is off or ZooKeeper's time is not known.
+   * The time for what a leader does by itself; empty while it could commit nothing of it, as the
+   * clock is off or ZooKeeper's time is not known.
    */
-  OptionalLong leadSeconds() {
+  Optional<Instant> lead() {
     if (!isOn) {
-      return OptionalLong.of(shownSeconds());
+      return Optional.of(shown());
     }
-    if (isOutdated()) {
-      return OptionalLong.empty();
-    }
-    Reading now = read();
-    return now.isAllowed() ? OptionalLong.of(now.wall().getEpochSecond()) : OptionalLong.empty();
+    return isOutdated()
+        ? Optional.empty()
+        : Optional.of(read()).filter(Reading::isAllowed).map(Reading::wall);
+  }
+
+  /** As above, in Unix seconds. */
+  OptionalLong leadSeconds() {
+    return lead().map(now -> OptionalLong.of(now.getEpochSecond())).orElse(OptionalLong.empty());
   }
 
   /**

@@ -24,6 +24,7 @@ final class ServiceWriterBuilder {
   DrainWatch drains;
   Executor pool;
   Executor background;
+  EventTimer timer;
 
   ServiceWriterBuilder(ServiceRepository repository, Epoch epoch, StoredService stored) {
     this.repository = repository;
@@ -74,6 +75,12 @@ final class ServiceWriterBuilder {
   ServiceWriterBuilder threads(Executor events, Executor snapshots) {
     pool = events;
     background = snapshots;
+    return this;
+  }
+
+  /** Of all services. */
+  ServiceWriterBuilder timer(EventTimer to) {
+    timer = to;
     return this;
   }
 

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -27,7 +28,7 @@ import java.util.function.Supplier;
  */
 final class Term implements Role {
   private static final int LOOPS = 3;
-  private static final long UPKEEP_POLL_MILLIS = 500;
+  private static final long KEEPERS_MILLIS = 500;
 
   private final Facilities from;
   private final Epoch epoch;
@@ -39,10 +40,19 @@ final class Term implements Role {
   private final Retention retention;
   private final ScheduledExecutorService threads =
       Executors.newScheduledThreadPool(LOOPS, DaemonThreads.named("term"));
+  private final ScheduledThreadPoolExecutor timerThread =
+      EventTimer.thread(DaemonThreads.named("timer"));
+  private final EventTimer timer;
 
   private Term(Facilities from, Epoch epoch, Plane plane, Supplier<Infrastructure.Taken> taken) {
     this.from = from;
     this.epoch = epoch;
+    timer =
+        new EventTimer(
+            EventTimer.alarms(timerThread),
+            from.options.clock(),
+            System::nanoTime,
+            () -> from.session.isConnected() ? from.clock.lead() : Optional.empty());
     catalogue = new Catalogue(from, epoch, this::writer, taken);
     settledWriter = new SettledWriter(SettledWriter.Store.of(from.repository.store()), epoch);
     AgentReports reports =
@@ -114,6 +124,7 @@ final class Term implements Role {
         .live(softState.reports(), softState.settled())
         .drains(softState.drains())
         .threads(from.threads.writers, from.threads.snapshots)
+        .timer(timer)
         .build();
   }
 
@@ -138,15 +149,16 @@ final class Term implements Role {
             System::nanoTime,
             from.registry);
     Periodic.start(threads, HealthWork.PERIOD_MILLIS, health::step);
-    Periodic.start(threads, UPKEEP_POLL_MILLIS, this::upkeepIfDue);
+    Periodic.start(threads, KEEPERS_MILLIS, this::keep);
+    Periodic.start(timerThread, EventTimer.COMPARISONS.toMillis(), timer::compareClocks);
+    catalogue.begin();
     Periodic.start(threads, LoadsWriter.PERIOD_MILLIS, () -> tellMuxes(loads));
     retention.tidy();
   }
 
-  /** Only submits: an iteration or step runs on its service's event thread. */
-  private void upkeepIfDue() {
+  /** Only submits. */
+  private void keep() {
     if (from.session.isConnected()) {
-      from.clock.leadSeconds().ifPresent(catalogue::step);
       if (catalogue.hasExpired()) {
         from.threads.catalogue.execute(catalogue::removeExpired);
       }
@@ -212,6 +224,8 @@ final class Term implements Role {
 
   @Override
   public void close() {
+    catalogue.close();
+    timerThread.shutdownNow();
     threads.shutdown();
   }
 

@@ -12,92 +12,103 @@ import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
+import io.fairlead.controller.store.StoreException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/**
- * What one service's transitions ask of the leader next: a step of its slow starts, or the end of
- * drains.
- */
-final class TransitionWork {
+/** A step of a service's slow starts, or the end of drains. */
+final class TransitionWork implements Work {
   /** How long an end waits that could not be committed. */
-  private static final long RETRY_SECONDS = 5;
+  private static final Duration RETRY = Duration.ofSeconds(5);
 
   private static final int LISTED = 10;
 
   private final DrainWatch watch;
   private final CommitMetrics metrics;
+  private final Commit commit;
 
-  /** Unix seconds before which a step is not repeated that moved nothing. */
-  private long stepsIdleUntil;
+  /** Before which a step is not repeated that moved nothing. */
+  private Instant stepsIdleUntil = Instant.MIN;
 
-  /** Unix seconds before which ends are not tried again, after an attempt. */
-  private long endsIdleUntil;
+  /** Before which ends are not tried again, after an attempt. */
+  private Instant endsIdleUntil = Instant.MIN;
 
   private ServiceImage seen;
   private long seenAt;
   private Reserved reserved;
 
-  TransitionWork(DrainWatch watch, CommitMetrics metrics) {
+  TransitionWork(DrainWatch watch, CommitMetrics metrics, Commit commit) {
     this.watch = watch;
     this.metrics = metrics;
+    this.commit = commit;
   }
 
-  /** A generation to commit in the name of the controller. */
-  record Next(PoolPlan plan, WriteOptions options, SortedMap<Integer, End> ends) {}
-
-  /** Called every moment. */
-  synchronized boolean isDue(ServiceImage image, long now) {
-    return isStepDue(image, now) || !ends(image, now).isEmpty();
+  @Override
+  public String tag() {
+    return "transitions";
   }
 
-  /** What to commit now, if anything. */
-  synchronized Optional<Next> next(ServiceImage image, long now) {
+  /** While a drain is running its agent is asked, and its muxes are looked at, all the time. */
+  @Override
+  public Instant due(ServiceImage image, Instant now) {
+    Instant step = stepDue(image);
+    return isDraining(image) && endsIdleUntil.isBefore(step) ? endsIdleUntil : step;
+  }
+
+  private static boolean isDraining(ServiceImage image) {
+    return image.transitions().drains().values().stream().anyMatch(Drain::isRunning);
+  }
+
+  private Instant stepDue(ServiceImage image) {
+    Instant due = instant(image.transitions().due());
+    return due.isAfter(stepsIdleUntil) ? due : stepsIdleUntil;
+  }
+
+  private static Instant instant(long due) {
+    return due == Long.MAX_VALUE ? EventQueue.NEVER : Instant.ofEpochSecond(due);
+  }
+
+  @Override
+  public void run(ServiceImage image, Instant now) throws StoreException {
+    long seconds = now.getEpochSecond();
     SortedMap<Integer, End> ends = ends(image, now);
     if (!ends.isEmpty()) {
-      endsIdleUntil = now + RETRY_SECONDS;
+      endsIdleUntil = now.plus(RETRY);
       WriteOptions options = options("end of drain of %s: %s", image, words(image, ends));
-      return Optional.of(new Next(PoolPlan.ended(image, ends, now, options), options, ends));
-    }
-    if (isStepDue(image, now)) {
-      PoolPlan plan = PoolPlan.step(image, now);
-      if (!plan.isEmpty(image)) {
-        String words = Transitions.words(image.transitions(), plan.after().transitions());
-        return Optional.of(new Next(plan, options("%2$s of %1$s", image, words), new TreeMap<>()));
+      committed(commit.of(PoolPlan.ended(image, ends, seconds, options), options), ends);
+    } else if (!stepDue(image).isAfter(now)) {
+      PoolPlan plan = PoolPlan.step(image, seconds);
+      if (plan.isEmpty(image)) {
+        stepsIdleUntil = instant(plan.after().transitions().due());
+        return;
       }
-      stepsIdleUntil = plan.after().transitions().due();
+      String words = Transitions.words(image.transitions(), plan.after().transitions());
+      committed(commit.of(plan, options("%2$s of %1$s", image, words)), ends);
     }
-    return Optional.empty();
   }
 
-  /** After the commit of {@code next}. */
-  synchronized void committed(Next next, Result result) {
-    endsIdleUntil = 0;
-    if (next.ends().isEmpty()) {
+  private void committed(Result result, SortedMap<Integer, End> ends) {
+    endsIdleUntil = Instant.MIN;
+    if (ends.isEmpty()) {
       metrics.stepped(result.service(), result.movedBuckets());
     }
-    next.ends()
-        .values()
+    ends.values()
         .forEach(
             end ->
                 metrics.drained(
                     result.service(), end.reason().word(), end.connections().orElse(0L)));
   }
 
-  private boolean isStepDue(ServiceImage image, long now) {
-    return now >= stepsIdleUntil && now >= image.transitions().due();
-  }
-
-  private SortedMap<Integer, End> ends(ServiceImage image, long now) {
-    boolean isRunning = image.transitions().drains().values().stream().anyMatch(Drain::isRunning);
-    if (!isRunning || now < endsIdleUntil) {
-      return new TreeMap<>();
-    }
-    return watch.ended(image, id -> reserved(image, now).secondsLeft(id) > 0, now);
+  private SortedMap<Integer, End> ends(ServiceImage image, Instant now) {
+    long seconds = now.getEpochSecond();
+    return isDraining(image) && !now.isBefore(endsIdleUntil)
+        ? watch.ended(image, id -> reserved(image, seconds).secondsLeft(id) > 0, seconds)
+        : new TreeMap<>();
   }
 
   /** One walk over the ring for each image and second in which it matters. */

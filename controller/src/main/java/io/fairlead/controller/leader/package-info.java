@@ -23,7 +23,9 @@
  *   <tr><td>snapshot</td><td>nothing: encodes an image for a writer</td></tr>
  *   <tr><td>othello, 2</td><td>of each service one at a time: its keeper of arrays</td></tr>
  *   <tr><td>term, 3 of each term</td><td>one each: {@link HealthWork}; what muxes are told ({@link
- *     LoadsWriter}, {@link SettledWriter}); what is due, which it only submits</td></tr>
+ *     LoadsWriter}, {@link SettledWriter}); keepers of arrays, which it only submits</td></tr>
+ *   <tr><td>timer, of each term</td><td>alarms of all services' {@link EventQueue}s, which it only
+ *     submits</td></tr>
  *   <tr><td>clock</td><td>the comparison with ZooKeeper's clock</td></tr>
  *   <tr><td>service-watch</td><td>a follower's services</td></tr>
  *   <tr><td>those of requests and of ZooKeeper's events</td><td>nothing: they read images, and

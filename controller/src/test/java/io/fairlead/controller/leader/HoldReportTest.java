@@ -236,7 +236,7 @@ class HoldReportTest {
     assertThat(controller.metrics().scrape())
         .contains("fairlead_controller_held_near_limit_buckets{service=\"web\"} 512.0")
         .contains("fairlead_controller_held_oldest_seconds{service=\"web\"} 86399.0");
-    clock.set(NOW + 1000 + HOLD + Releases.EVERY_SECONDS);
+    clock.set(NOW + 1000 + HOLD + ReleaseWork.EVERY.toSeconds());
     await().atMost(SOON).until(() -> named().isEmpty());
   }
 

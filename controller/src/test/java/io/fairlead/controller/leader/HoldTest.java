@@ -88,7 +88,7 @@ class HoldTest extends EmbeddedController {
     int records = records();
     advance(HOLD - 1);
     await().during(SOME_POLLS).atMost(SOON).until(() -> named() == moved);
-    advance(Releases.EVERY_SECONDS);
+    advance(ReleaseWork.EVERY.toSeconds());
     await().atMost(SOON).until(() -> named() == 0);
     Ring after = ring();
     assertThat(after.generation()).isEqualTo(before.generation() + 1);

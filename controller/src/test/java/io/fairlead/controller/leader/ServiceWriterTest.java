@@ -19,6 +19,7 @@ import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
 import io.fairlead.controller.resources.upkeep.UpkeepOrder;
+import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
@@ -33,9 +34,11 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.test.TestingServer;
@@ -56,6 +59,11 @@ class ServiceWriterTest {
   private ServiceRepository repository;
   private final SettableClock clock = new SettableClock(2000);
   private final AtomicInteger notes = new AtomicInteger();
+  private final ScheduledThreadPoolExecutor alarms =
+      EventTimer.thread(DaemonThreads.named("alarms"));
+  private final EventTimer timer =
+      new EventTimer(
+          EventTimer.alarms(alarms), clock, System::nanoTime, () -> Optional.of(clock.instant()));
   private StoredService stored;
   private ServiceWriter writer;
 
@@ -88,11 +96,15 @@ class ServiceWriterTest {
                     SettledMoves.Told.AT_ONCE,
                     config -> SettledMoves.Sharing.NONE))
             .threads(ForkJoinPool.commonPool(), ForkJoinPool.commonPool())
+            .timer(timer)
             .build();
+    writer.begin();
   }
 
   @AfterEach
   void close() throws Exception {
+    writer.close();
+    alarms.shutdown();
     client.close();
     server.close();
   }
@@ -139,7 +151,7 @@ class ServiceWriterTest {
           .atMost(Duration.ofSeconds(30))
           .until(
               () -> {
-                writer.upkeepIfDue(clock.seconds());
+                timer.compareClocks();
                 return writer.image().upkeep().orElseThrow().iterations() == expected;
               });
       assertThat(notes).hasValue(iteration + 1);

@@ -8,6 +8,7 @@ import java.time.InstantSource;
 final class SettableClock implements InstantSource {
   private volatile long seconds;
   private volatile Runnable whenRead = () -> {};
+  private volatile Runnable whenSecondsRead = () -> {};
 
   SettableClock(long seconds) {
     this.seconds = seconds;
@@ -18,12 +19,18 @@ final class SettableClock implements InstantSource {
   }
 
   long seconds() {
+    whenSecondsRead.run();
     return seconds;
   }
 
   /** Runs on the thread that reads it. */
   void whenRead(Runnable next) {
     whenRead = next;
+  }
+
+  /** As above, for a monotonic clock. */
+  void whenSecondsRead(Runnable next) {
+    whenSecondsRead = next;
   }
 
   @Override

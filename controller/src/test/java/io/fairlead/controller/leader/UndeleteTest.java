@@ -255,7 +255,11 @@ class UndeleteTest extends EmbeddedController {
           if (Thread.currentThread().getName().startsWith("catalogue")) {
             hasRead.countDown();
             Uninterruptibles.awaitUninterruptibly(mayGoOn);
-          } else if (Thread.currentThread().getName().startsWith("upkeep")) {
+          }
+        });
+    clock.whenSecondsRead(
+        () -> {
+          if (Thread.currentThread().getName().startsWith("term")) {
             turns.release();
           }
         });

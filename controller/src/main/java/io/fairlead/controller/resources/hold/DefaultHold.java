@@ -9,14 +9,9 @@ import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.steering.SteeringMethod;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.plane.Origin;
-import io.fairlead.controller.resources.plane.Precondition;
 import io.fairlead.controller.resources.plane.Refusal;
-import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.CompletionStage;
-import java.util.function.BiFunction;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,7 +44,7 @@ public final class DefaultHold {
   private long heard;
 
   /** Why the last change was refused; empty: it was not. */
-  private volatile String refused = "";
+  private String refused = "";
 
   public DefaultHold(LiveConnections live) {
     this.live = live;
@@ -57,28 +52,29 @@ public final class DefaultHold {
 
   /** A change of the configuration, to be committed. */
   public record Change(ServiceConfig config, WriteOptions options) {
-    private static Change of(ServiceConfig before, String version, boolean holds) {
+    private static Change of(ServiceConfig before, boolean holds) {
       ServiceConfig config = before.withDefaultHold(holds);
       String what =
           holds
               ? "hold of %s by default: the agents of all its backends report"
               : "window of %s by default: no agent of its backends reports any more";
       return new Change(
-          config,
-          WriteOptions.COMMIT
-              .with(new Precondition(Set.of(version), false))
-              .with(Origin.controller(what.formatted(before.name()))));
+          config, WriteOptions.COMMIT.with(Origin.controller(what.formatted(before.name()))));
     }
   }
 
-  /**
-   * What to change now, if anything. Called every moment.
-   *
-   * @param version of the service that has the image
-   */
-  public Optional<Change> next(ServiceImage image, String version, long now) {
+  /** Unix seconds at which it is looked at next; the maximum: never. */
+  public long due(ServiceImage image, long now) {
+    if (!image.config().holdByDefault()) {
+      return Long.MAX_VALUE;
+    }
+    return now < last ? now : last + EVERY_SECONDS; // the clock may have been set back
+  }
+
+  /** What to change now, if anything. */
+  public Optional<Change> next(ServiceImage image, long now) {
     ServiceConfig config = image.config();
-    if (!config.holdByDefault() || (now >= last && now < last + EVERY_SECONDS)) {
+    if (now < due(image, now)) {
       return Optional.empty();
     }
     last = now;
@@ -86,7 +82,7 @@ public final class DefaultHold {
     if (isPossible
         && config.holdSeconds() < ServiceConfig.HOLD_DEFAULT_SECONDS
         && unheard(image, seen(image.ring()), live, now).isEmpty()) {
-      return Optional.of(Change.of(config, version, true));
+      return Optional.of(Change.of(config, true));
     }
     if (heard == 0 || now < heard || config.holdSeconds() == 0 || isAnyHeard(image)) {
       heard = now;
@@ -94,35 +90,24 @@ public final class DefaultHold {
     if (config.holdSeconds() == 0 || (isPossible && now < heard + config.holdSeconds())) {
       return Optional.empty();
     }
-    Change change = Change.of(config, version, false);
+    Change change = Change.of(config, false);
     return Release.ofChange(image, change.config(), now).shortenedBuckets() == 0
         ? Optional.of(change)
         : Optional.empty();
   }
 
-  /** Changes what {@link #next} says, if anything. */
-  public void look(
-      ServiceImage image,
-      String version,
-      long now,
-      BiFunction<ServiceConfig, WriteOptions, CompletionStage<Result>> commit) {
-    next(image, version, now)
-        .ifPresent(
-            change ->
-                commit
-                    .apply(change.config(), change.options())
-                    .whenComplete((result, failure) -> note(image, failure)));
+  /** The latest change was committed. */
+  public void committed() {
+    refused = "";
   }
 
-  /** Logs once why a change was refused, which is tried every few seconds. */
-  private void note(ServiceImage image, Throwable failure) {
-    boolean isRefused =
-        failure instanceof Refusal refusal && refusal.kind() != Refusal.Kind.PRECONDITION;
-    String why = isRefused ? failure.getMessage() : "";
-    if (isRefused && !why.equals(refused)) {
-      LOG.warn("service '{}': the hold stays as it is: {}", image.config().name(), why);
+  /** The latest change was refused; logs once why, as it is tried every few seconds. */
+  public void refused(ServiceImage image, Refusal why) {
+    if (!why.getMessage().equals(refused)) {
+      LOG.warn(
+          "service '{}': the hold stays as it is: {}", image.config().name(), why.getMessage());
     }
-    refused = why;
+    refused = why.getMessage();
   }
 
   private boolean isAnyHeard(ServiceImage image) {

@@ -462,7 +462,8 @@ public final class SettledMoves {
     return settledFor(of(generation));
   }
 
-  private boolean isSettled(long generation) {
+  /** Whether no mux opens connections without this generation. */
+  public synchronized boolean isSettled(long generation) {
     return settledForGeneration(generation).isPresent();
   }
 

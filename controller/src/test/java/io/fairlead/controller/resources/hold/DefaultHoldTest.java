@@ -57,7 +57,7 @@ class DefaultHoldTest {
 
   /** What is to change now, which then is the configuration. */
   private Optional<Change> look() {
-    Optional<Change> change = hold.next(image, "1-0-7", now);
+    Optional<Change> change = hold.next(image, now);
     change.ifPresent(each -> image = image.withConfig(each.config()));
     return change;
   }
@@ -87,7 +87,6 @@ class DefaultHoldTest {
     Change change = lookIn(1).orElseThrow();
     assertThat(change.config().holdSeconds()).isEqualTo(HOLD);
     assertThat(change.config().holdByDefault()).isTrue();
-    assertThat(change.options().precondition().versions()).containsExactly("1-0-7");
     assertThat(change.options().origin().who()).isEqualTo("controller");
     assertThat(words())
         .isEqualTo("until its agent reports no connections, 86400 s at most, by default");
