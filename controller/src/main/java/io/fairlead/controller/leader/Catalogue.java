@@ -7,6 +7,7 @@ import io.fairlead.controller.core.image.ClusterSettings;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.cluster.ClusterRules;
 import io.fairlead.controller.resources.muxes.SettledMoves;

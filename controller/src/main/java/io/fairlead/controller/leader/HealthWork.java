@@ -5,6 +5,8 @@ import io.fairlead.controller.core.image.HealthCheck;
 import io.fairlead.controller.core.image.ServiceConfig.Maintenance;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.Unhealthy;
+import io.fairlead.controller.plan.OutageRules;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
@@ -41,7 +43,6 @@ import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -59,7 +60,6 @@ final class HealthWork {
   /** How often buckets are tried again that a backend kept, lest one loses an owner. */
   private static final Duration RETRY = Duration.ofSeconds(5);
 
-  private static final int LISTED = 10;
   private static final Logger LOG = LoggerFactory.getLogger(HealthWork.class);
 
   /** When the service's present configuration was written, Unix milliseconds by ZooKeeper. */
@@ -350,15 +350,5 @@ final class HealthWork {
         evidence.needed(),
         evidence.unprobed(),
         List.copyOf(track.history));
-  }
-
-  /** Backends in words, for the audit. */
-  static String words(SortedMap<Integer, String> backends) {
-    int more = backends.size() - LISTED;
-    return backends.entrySet().stream()
-            .limit(LISTED)
-            .map(each -> "backend %d (%s)".formatted(each.getKey(), each.getValue()))
-            .collect(Collectors.joining(", "))
-        + (more > 0 ? " and %d more".formatted(more) : "");
   }
 }

@@ -3,6 +3,7 @@ package io.fairlead.controller.leader;
 
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.hold.Holds;
 import io.fairlead.controller.resources.hold.Questions;
@@ -89,9 +90,7 @@ final class ReleaseWork implements Work {
 
   /** The clock may have been set back since the last look. */
   private boolean isEarly(ServiceImage image, Instant now) {
-    return image.config().equals(config)
-        && !now.isBefore(last)
-        && now.isBefore(last.plus(EVERY));
+    return image.config().equals(config) && !now.isBefore(last) && now.isBefore(last.plus(EVERY));
   }
 
   @Override

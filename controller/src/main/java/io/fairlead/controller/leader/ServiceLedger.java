@@ -3,6 +3,7 @@ package io.fairlead.controller.leader;
 
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.UpkeepState;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;

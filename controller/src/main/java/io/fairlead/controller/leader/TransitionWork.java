@@ -5,6 +5,7 @@ import io.fairlead.controller.core.image.Drain;
 import io.fairlead.controller.core.image.Drain.End;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.Transitions;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Reserved;
 import io.fairlead.controller.resources.drains.DrainWatch;
 import io.fairlead.controller.resources.metrics.CommitMetrics;

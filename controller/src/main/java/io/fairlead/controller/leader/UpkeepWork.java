@@ -3,6 +3,8 @@ package io.fairlead.controller.leader;
 
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.UpkeepState;
+import io.fairlead.controller.plan.PoolPlan;
+import io.fairlead.controller.plan.UpkeepPlan;
 import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.upkeep.UpkeepJob;

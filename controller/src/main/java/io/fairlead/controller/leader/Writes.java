@@ -3,6 +3,7 @@ package io.fairlead.controller.leader;
 
 import io.fairlead.controller.core.image.AddedMux;
 import io.fairlead.controller.core.image.ClusterSettings;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Backends;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;

@@ -9,6 +9,7 @@ import io.fairlead.controller.core.image.Drain.End;
 import io.fairlead.controller.core.image.Drain.Reason;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.agents.AgentReports;
 import io.fairlead.controller.resources.agents.AgentReports.Place;
 import io.fairlead.controller.resources.agents.AgentReports.Standing;

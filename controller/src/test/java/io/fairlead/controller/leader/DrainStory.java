@@ -8,6 +8,7 @@ import io.fairlead.controller.core.image.Drain;
 import io.fairlead.controller.core.image.Drain.Reason;
 import io.fairlead.controller.core.image.Drain.Then;
 import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;

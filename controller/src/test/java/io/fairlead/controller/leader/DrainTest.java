@@ -11,6 +11,7 @@ import io.fairlead.controller.core.image.Drain.Reason;
 import io.fairlead.controller.core.image.Drain.Then;
 import io.fairlead.controller.core.image.ServiceConfig.Port;
 import io.fairlead.controller.core.ring.Runs;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Reserved;
 import io.fairlead.controller.resources.drains.DrainOrder;
 import io.fairlead.controller.resources.muxes.MuxPresence;

@@ -11,6 +11,7 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.DeltaCodec;
 import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.BackendView;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.backends.PoolRules;

@@ -9,6 +9,8 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.Unhealthy;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.plan.OutageRules;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;

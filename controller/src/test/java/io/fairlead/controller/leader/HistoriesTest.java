@@ -13,6 +13,7 @@ import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.ring.Runs;
 import io.fairlead.controller.core.steering.SteeringMethod;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;
 import io.fairlead.controller.resources.plane.WriteOptions;

@@ -10,6 +10,7 @@ import io.fairlead.controller.core.ring.Delta;
 import io.fairlead.controller.core.ring.DeltaCodec;
 import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.hold.Questions;

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.DeltaCodec;
 import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;

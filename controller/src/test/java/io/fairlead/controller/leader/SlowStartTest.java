@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.ServiceImage.Member;
 import io.fairlead.controller.core.image.Transitions.SlowStart;
+import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;

@@ -8,6 +8,8 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.Transitions;
 import io.fairlead.controller.core.image.UpkeepState;
 import io.fairlead.controller.core.image.UpkeepState.Kind;
+import io.fairlead.controller.plan.PoolPlan;
+import io.fairlead.controller.plan.UpkeepPlan;
 import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.leader;
+package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.assign.Assignment;
 import io.fairlead.controller.core.image.Drain;
@@ -37,7 +37,7 @@ import java.util.stream.Collectors;
  * The effect of a list of changes on a service: the next image, the delta that leads there, and the
  * result for the caller. A dry run stops here; a commit writes exactly this.
  */
-record PoolPlan(ServiceImage after, Delta delta, Result result) {
+public record PoolPlan(ServiceImage after, Delta delta, Result result) {
   /**
    * Every accepted list is one generation, even if no bucket moves, so that callers that wait for
    * their generation see it.
@@ -45,7 +45,8 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * @param now Unix seconds; time never goes back from one generation to the next
    * @throws Refusal if a change is not allowed, or needs a consent that the options don't give
    */
-  static PoolPlan of(ServiceImage before, List<Change> changes, long now, WriteOptions options) {
+  public static PoolPlan of(
+      ServiceImage before, List<Change> changes, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
     Transitions transitions =
@@ -65,23 +66,24 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The same pool, with its buckets assigned as the configuration of {@code before} says. */
-  static PoolPlan of(ServiceImage before, long now, WriteOptions options) {
+  public static PoolPlan of(ServiceImage before, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     return sharedOut(before, before.pool(), Set.of(), committed, options);
   }
 
   /** With the connections in the buckets that it moves. */
-  PoolPlan with(ServiceImage before, LiveConnections live) {
+  public PoolPlan with(ServiceImage before, LiveConnections live) {
     Result.Moved moved = Leavings.with(result.moved(), before, delta, live);
     return new PoolPlan(after, delta, result.with(moved, result.shares()));
   }
 
-  PoolPlan with(Optional<Result.Hold> hold) {
+  public PoolPlan with(Optional<Result.Hold> hold) {
     return new PoolPlan(after, delta, result.with(hold));
   }
 
   /** Drains backends, or changes the deadline or end of drains that run. */
-  static PoolPlan drain(ServiceImage before, DrainOrder order, long now, WriteOptions options) {
+  public static PoolPlan drain(
+      ServiceImage before, DrainOrder order, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     SortedMap<Integer, Drain> drains = DrainRules.drains(before, order, committed);
     List<Change> changes = DrainRules.changes(before, order.ids());
@@ -97,7 +99,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** Keeps health from taking backends out of service, or no longer. */
-  static PoolPlan holdHealth(
+  public static PoolPlan holdHealth(
       ServiceImage before, List<Integer> ids, boolean isHeld, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     OutageRules.Order back = OutageRules.held(before, ids, isHeld);
@@ -112,7 +114,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** Takes backends out of service, or back into it, by what probes find. */
-  static PoolPlan health(
+  public static PoolPlan health(
       ServiceImage before, OutageRules.Order order, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     return transited(
@@ -123,12 +125,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
         options);
   }
 
-  PoolPlan withDrains(List<Result.Drained> drains) {
+  public PoolPlan withDrains(List<Result.Drained> drains) {
     return new PoolPlan(after, delta, result.withDrains(drains));
   }
 
   /** Gives draining backends their weights back. */
-  static PoolPlan undrain(ServiceImage before, List<Integer> ids, long now, WriteOptions options) {
+  public static PoolPlan undrain(
+      ServiceImage before, List<Integer> ids, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     List<Change> changes = DrainRules.undoing(before, ids);
     return transited(before, changes, state -> state.undrained(ids), committed, options);
@@ -139,7 +142,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * switched off, and its agent with it: so no bucket names it from then on, as packets of other
    * servers' connections would come by it.
    */
-  static PoolPlan ended(
+  public static PoolPlan ended(
       ServiceImage before, SortedMap<Integer, Drain.End> ends, long now, WriteOptions options) {
     long committed = Math.max(now, before.ring().committed());
     SortedMap<Integer, Drain> kept = new TreeMap<>();
@@ -214,7 +217,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The next step of all slow starts; buckets that would lose an owner wait for a later one. */
-  static PoolPlan step(ServiceImage before, long now) {
+  public static PoolPlan step(ServiceImage before, long now) {
     long committed = Math.max(now, before.ring().committed());
     ServiceImage from = before.withTransitions(before.transitions().at(committed));
     return sharedOut(from, from.pool(), Set.of(), committed, WriteOptions.COMMIT.with(OnLoss.KEEP));
@@ -224,7 +227,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * Whether there is nothing to do: no backend changes, no bucket moves, and no transition of
    * {@code before} begins, ends or changes its end.
    */
-  boolean isEmpty(ServiceImage before) {
+  public boolean isEmpty(ServiceImage before) {
     return delta.backends().isEmpty()
         && delta.moves().size() == 0
         && delta.releases().size() == 0
@@ -232,13 +235,13 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The same pool with these buckets moved. */
-  static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
+  public static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
     Losses losses = new Losses(before, before.pool(), Set.of(), committed);
     return of(before, before.pool(), runs, losses, committed, dryRun);
   }
 
   /** The same pool and owners, without these former owners. */
-  static PoolPlan releasing(ServiceImage before, Runs releases, long committed) {
+  public static PoolPlan releasing(ServiceImage before, Runs releases, long committed) {
     Delta delta =
         Delta.after(before.ring(), committed, List.of(), Runs.EMPTY)
             .closing(before.config().closedUntil(committed, false))
@@ -247,7 +250,7 @@ record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** Without the former owners whose window is over; empty if there are none. */
-  static Optional<PoolPlan> closing(ServiceImage before, long committed, boolean dryRun) {
+  public static Optional<PoolPlan> closing(ServiceImage before, long committed, boolean dryRun) {
     long closed = before.config().closedUntil(committed, true);
     Delta delta = Delta.after(before.ring(), committed, List.of(), Runs.EMPTY).closing(closed);
     PoolPlan plan =

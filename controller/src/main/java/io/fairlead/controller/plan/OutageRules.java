@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.leader;
+package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.ServiceImage.Member;
@@ -27,7 +27,9 @@ import java.util.stream.Stream;
  * an operator sets meanwhile is kept for the return; weight 0 and a drain end the outage, since the
  * backend is then out because the operator says so.
  */
-final class OutageRules {
+public final class OutageRules {
+  private static final int LISTED = 10;
+
   private OutageRules() {}
 
   /**
@@ -35,21 +37,21 @@ final class OutageRules {
    * @param dead of those that are out, to remove as dead
    * @param again of those that are gone, to have in the pool again
    */
-  record Order(
+  public record Order(
       SortedMap<Integer, String> out,
       SortedSet<Integer> back,
       SortedSet<Integer> dead,
       SortedSet<Integer> again) {
-    static Order back(SortedSet<Integer> back) {
+    public static Order back(SortedSet<Integer> back) {
       return new Order(new TreeMap<>(), back, new TreeSet<>(), new TreeSet<>());
     }
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
       return out.isEmpty() && back.isEmpty() && dead.isEmpty() && again.isEmpty();
     }
 
     /** What of it {@code image} still allows: an operator may have been faster. */
-    Order on(ServiceImage image) {
+    public Order on(ServiceImage image) {
       Unhealthy health = image.transitions().health();
       SortedMap<Integer, String> goes = new TreeMap<>(out);
       goes.keySet()
@@ -68,7 +70,7 @@ final class OutageRules {
     }
 
     /** In words, for the audit. */
-    String words(String whyBack) {
+    public String words(String whyBack) {
       return Stream.of(
               words("out", out),
               words("back", because(back, whyBack)),
@@ -85,7 +87,14 @@ final class OutageRules {
     }
 
     private static String words(String what, SortedMap<Integer, String> backends) {
-      return backends.isEmpty() ? "" : what + ": " + HealthWork.words(backends);
+      int more = backends.size() - LISTED;
+      return backends.isEmpty()
+          ? ""
+          : backends.entrySet().stream()
+                  .limit(LISTED)
+                  .map(each -> "backend %d (%s)".formatted(each.getKey(), each.getValue()))
+                  .collect(Collectors.joining(", ", what + ": ", ""))
+              + (more > 0 ? " and %d more".formatted(more) : "");
     }
   }
 
@@ -173,7 +182,7 @@ final class OutageRules {
   }
 
   /** Holds or releases backends; one that is out comes back when it is held. */
-  static Order held(ServiceImage before, List<Integer> ids, boolean isHeld) {
+  public static Order held(ServiceImage before, List<Integer> ids, boolean isHeld) {
     Unhealthy health = before.transitions().health();
     for (int id : ids) {
       if (!before.pool().containsKey(id)) {

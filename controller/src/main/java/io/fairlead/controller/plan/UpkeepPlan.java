@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.leader;
+package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.assign.Defragmentation;
 import io.fairlead.controller.core.assign.Rebalance;
@@ -21,7 +21,7 @@ import java.util.TreeMap;
  * order of ranges that a defragmentation works towards is kept only here, since the next controller
  * can derive it from the ring.
  */
-final class UpkeepPlan {
+public final class UpkeepPlan {
   /** Most loads in a measurement: they have to fit into the node that keeps them. */
   private static final int LOADS_MAX = 8192;
 
@@ -35,7 +35,7 @@ final class UpkeepPlan {
    * @param now Unix seconds
    * @throws Refusal if it is not allowed
    */
-  PoolPlan start(ServiceImage before, UpkeepOrder order, long now, boolean dryRun) {
+  public PoolPlan start(ServiceImage before, UpkeepOrder order, long now, boolean dryRun) {
     check(before, order);
     UpkeepState state =
         UpkeepState.builder(order.kind(), now)
@@ -49,7 +49,7 @@ final class UpkeepPlan {
   }
 
   /** The next iteration of the upkeep that runs in {@code before}. */
-  PoolPlan step(ServiceImage before, long now, boolean dryRun) {
+  public PoolPlan step(ServiceImage before, long now, boolean dryRun) {
     UpkeepState state = before.upkeep().orElseThrow();
     Ring ring = before.ring();
     long committed = Math.max(now, ring.committed());

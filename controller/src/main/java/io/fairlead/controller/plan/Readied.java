@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.leader;
+package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
@@ -17,9 +17,9 @@ import java.util.Optional;
  * @param before what leads there from the service's image and has to be committed first
  * @param hold what the write means for chained buckets, if it changes for how long they are
  */
-record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Hold> hold) {
+public record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Hold> hold) {
   /** A service's image, for a write that leaves the configuration as it is. */
-  static Readied of(ServiceImage image) {
+  public static Readied of(ServiceImage image) {
     return new Readied(image, Optional.empty(), Optional.empty());
   }
 
@@ -32,7 +32,8 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
    * @param now Unix seconds
    * @throws Refusal if chained buckets would be so for less time, and the options do not allow that
    */
-  static Readied of(ServiceImage image, ServiceConfig wanted, long now, WriteOptions options) {
+  public static Readied of(
+      ServiceImage image, ServiceConfig wanted, long now, WriteOptions options) {
     boolean dryRun = options.dryRun();
     Optional<Result.Hold> hold =
         wanted.holdSeconds() == image.config().holdSeconds()
@@ -54,7 +55,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
   }
 
   /** A generation in which muxes see that a hold begins or ends; empty if none does. */
-  Optional<PoolPlan> turn(ServiceImage former, long now, boolean dryRun) {
+  public Optional<PoolPlan> turn(ServiceImage former, long now, boolean dryRun) {
     return former.config().releasesOwners() == image.config().releasesOwners()
         ? Optional.empty()
         : Optional.of(
@@ -78,7 +79,7 @@ record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Result.Ho
   }
 
   /** The ring that the write starts from, with the configuration before the write. */
-  ServiceImage withConfigOf(ServiceImage other) {
+  public ServiceImage withConfigOf(ServiceImage other) {
     return image.withConfig(other.config());
   }
 }

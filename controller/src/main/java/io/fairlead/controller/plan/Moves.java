@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.leader;
+package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Backend;
