@@ -131,7 +131,7 @@ class HoldReportTest {
                     service.image(),
                     controller.softState().reports(),
                     controller.softState().settled().seen(service.image()),
-                    clock.seconds()));
+                    clock.instant()));
   }
 
   /** The agent goes on reporting, and time passes. */

@@ -17,6 +17,7 @@ import io.fairlead.controller.resources.othello.CommittedArrays;
 import io.fairlead.controller.resources.othello.OthelloStatus;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.LatestArrays;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -509,7 +510,7 @@ class OthelloServiceTest {
         flow,
         new FakeConnections(),
         new SettledMoves(SettledMoves.Told.AT_ONCE),
-        service.seconds());
+        Instant.ofEpochSecond(service.seconds()));
   }
 
   @Test

@@ -8,6 +8,7 @@ import io.fairlead.controller.resources.explain.Flow;
 import io.fairlead.controller.resources.explain.RingView;
 import io.fairlead.controller.resources.services.ServiceView;
 import io.fairlead.controller.resources.upkeep.UpkeepView;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -42,7 +43,7 @@ public final class Shown {
   }
 
   static Explanation explain(FairleadController controller, String service, Flow flow) {
-    long now = controller.clock().instant().getEpochSecond();
+    Instant now = controller.clock().instant();
     return controller
         .plane()
         .read(

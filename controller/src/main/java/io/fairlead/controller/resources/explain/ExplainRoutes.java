@@ -11,6 +11,7 @@ import io.fairlead.controller.resources.muxes.SettledServices;
 import io.fairlead.controller.resources.othello.CommittedArrays;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.store.repository.StoredService;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Function;
@@ -40,7 +41,7 @@ public record ExplainRoutes(
             request.queryNumber("sourcePort"),
             request.query("destination"),
             request.queryNumber("destinationPort"));
-    long now = clock.instant().getEpochSecond();
+    Instant now = clock.instant();
     return Answer.tagged(
         request,
         plane.read(
@@ -56,7 +57,7 @@ public record ExplainRoutes(
   }
 
   private Answer cells(Request request) {
-    long now = clock.instant().getEpochSecond();
+    Instant now = clock.instant();
     return Answer.tagged(
         request,
         plane.read(
@@ -71,7 +72,7 @@ public record ExplainRoutes(
   }
 
   private Answer holds(Request request) {
-    long now = clock.instant().getEpochSecond();
+    Instant now = clock.instant();
     return Answer.tagged(
         request,
         plane.read(

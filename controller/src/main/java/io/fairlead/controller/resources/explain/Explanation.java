@@ -16,6 +16,7 @@ import io.fairlead.controller.resources.hold.HoldView;
 import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.resources.othello.CommittedArrays;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -76,7 +77,6 @@ public record Explanation(
    * @param committed the arrays of a service steered by othello, if it has any
    * @param live for whom a held bucket is held
    * @param settled of the service
-   * @param now Unix seconds
    * @throws Refusal if the service does not take the flow
    */
   public static Explanation of(
@@ -85,7 +85,7 @@ public record Explanation(
       Flow flow,
       LiveConnections live,
       SettledMoves settled,
-      long now) {
+      Instant now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     ServiceConfig.Port port = new ServiceConfig.Port(flow.protocol(), flow.destinationPort());
@@ -102,7 +102,7 @@ public record Explanation(
               .map(member -> new Owner(member.id(), member.address().toString())),
           List.of(),
           Optional.empty(),
-          DefaultHold.words(image, live, now),
+          DefaultHold.words(image, live, now.getEpochSecond()),
           ring.generation(),
           Optional.empty(),
           Optional.empty());
@@ -120,7 +120,7 @@ public record Explanation(
         owner(ring, ring.current(bucket)),
         isStateless ? List.of() : former(image, bucket, now),
         isStateless ? Optional.empty() : HoldView.of(image, bucket, live, settled, now),
-        DefaultHold.words(image, live, now),
+        DefaultHold.words(image, live, now.getEpochSecond()),
         ring.generation(),
         committed
             .map(CommittedArrays::latest)
@@ -141,7 +141,7 @@ public record Explanation(
   }
 
   private static Second second(
-      ServiceImage image, int bucket, LiveConnections live, SettledMoves settled, long now) {
+      ServiceImage image, int bucket, LiveConnections live, SettledMoves settled, Instant now) {
     Ring ring = image.ring();
     return new Second(
         bucket,
@@ -182,10 +182,10 @@ public record Explanation(
     return FlowHash.wide(config.hash(), config.hashKey(), key);
   }
 
-  private static List<Former> former(ServiceImage image, int bucket, long now) {
+  private static List<Former> former(ServiceImage image, int bucket, Instant now) {
     Ring ring = image.ring();
     History history = ring.history(bucket);
-    return IntStream.range(0, image.formerOwners(now).open(ring, bucket))
+    return IntStream.range(0, image.formerOwners(now.getEpochSecond()).open(ring, bucket))
         .mapToObj(
             i ->
                 new Former(

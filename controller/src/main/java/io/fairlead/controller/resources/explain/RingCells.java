@@ -6,6 +6,7 @@ import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -45,7 +46,7 @@ public record RingCells(
    * @param most cells
    * @throws Refusal if the ring has no such part
    */
-  public static RingCells of(ServiceImage image, int start, int count, int most, long now) {
+  public static RingCells of(ServiceImage image, int start, int count, int most, Instant now) {
     Ring ring = image.ring();
     int buckets = ring.buckets();
     if (start >= buckets) {
@@ -60,6 +61,7 @@ public record RingCells(
     int[] held = new int[cells];
     int[] tally = new int[Backend.MAX + 1];
     int window = image.config().windowSeconds();
+    long seconds = now.getEpochSecond();
     for (int cell = 0; cell < cells; cell++) {
       int first = start + cell * size;
       int end = Math.min(start + part, first + size);
@@ -69,7 +71,7 @@ public record RingCells(
           owned[cell] = tally[owner];
           owners[cell] = owner;
         }
-        if (ring.isMoved(bucket, now, window)) {
+        if (ring.isMoved(bucket, seconds, window)) {
           moved[cell]++;
         } else if (image.config().releasesOwners() && ring.previous(bucket) != Backend.NONE) {
           held[cell]++;

@@ -9,6 +9,7 @@ import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.muxes.SettledMoves;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -43,12 +44,12 @@ public record HoldView(
    */
   @JsonInclude(JsonInclude.Include.NON_ABSENT)
   public record ReportWait(Optional<String> mux, String why, OptionalLong until) {
-    static ReportWait of(SettledMoves.Wait wait, long now) {
+    static ReportWait of(SettledMoves.Wait wait, Instant now) {
       OptionalLong left = wait.secondsLeft();
       return new ReportWait(
           wait.mux(),
           wait.why(),
-          left.isPresent() ? OptionalLong.of(now + left.getAsLong()) : left);
+          left.isPresent() ? OptionalLong.of(now.getEpochSecond() + left.getAsLong()) : left);
     }
   }
 
@@ -89,10 +90,9 @@ public record HoldView(
 
   /**
    * @param settled of the service
-   * @param now Unix seconds
    */
   public static HoldView of(
-      ServiceImage image, LiveConnections live, SettledMoves settled, long now) {
+      ServiceImage image, LiveConnections live, SettledMoves settled, Instant now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     Holds holds = Holds.of(image);
@@ -123,9 +123,9 @@ public record HoldView(
         config.name(),
         ring.generation(),
         config.holdSeconds(),
-        DefaultHold.words(image, live, now),
+        DefaultHold.words(image, live, now.getEpochSecond()),
         holds.named(),
-        holds.held(now),
+        holds.held(now.getEpochSecond()),
         waiting,
         waiting > 0
             ? Questions.waits(config, settled, latest).stream()
@@ -200,7 +200,7 @@ public record HoldView(
 
   /** Of a bucket that names a former owner in a service with a hold. */
   public static Optional<Bucket> of(
-      ServiceImage image, int bucket, LiveConnections live, SettledMoves settled, long now) {
+      ServiceImage image, int bucket, LiveConnections live, SettledMoves settled, Instant now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     if (config.holdSeconds() == 0 || ring.previous(bucket) == Backend.NONE) {
@@ -210,7 +210,7 @@ public record HoldView(
     return Optional.of(
         new Bucket(
             owners.since(0) + config.heldSeconds(),
-            now >= owners.since(0) + config.windowSeconds(),
+            now.getEpochSecond() >= owners.since(0) + config.windowSeconds(),
             IntStream.range(0, owners.size())
                 .mapToObj(i -> former(config, owners, i, bucket, live, settled))
                 .toList()));

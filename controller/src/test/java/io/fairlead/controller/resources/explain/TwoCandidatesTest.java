@@ -22,6 +22,7 @@ import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.explain.Explanation.Former;
 import io.fairlead.controller.resources.explain.Explanation.Owner;
 import io.fairlead.controller.resources.muxes.SettledMoves;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -105,7 +106,13 @@ class TwoCandidatesTest {
     image = moved(image, List.of(), first, second, NOW - 1 - random.nextInt(2 * WINDOW));
     SettledMoves settled = new SettledMoves(SettledMoves.Told.AT_ONCE);
     Explanation got =
-        Explanation.of(image, Optional.empty(), flow, new FakeConnections(), settled, NOW);
+        Explanation.of(
+            image,
+            Optional.empty(),
+            flow,
+            new FakeConnections(),
+            settled,
+            Instant.ofEpochSecond(NOW));
     assertThat(got.steering()).isEqualTo(method);
     assertThat(got.bucket()).contains(first);
     assertThat(got.current()).isEqualTo(owner(image.ring().current(first)));

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.muxes.MuxPresence;
 import io.fairlead.controller.resources.muxes.SettledMoves;
+import java.time.Instant;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -65,7 +66,7 @@ class HoldViewTest {
         story.move(2, 5);
       }
     }
-    HoldView view = HoldView.of(story.image(), live, settled, now);
+    HoldView view = HoldView.of(story.image(), live, settled, Instant.ofEpochSecond(now));
     assertThat(view.waitingBuckets()).isEqualTo(waiting);
     HoldView.Owner owner = view.owners().get(0);
     assertThat(owner.connections().orElse(null)).isEqualTo(connections);

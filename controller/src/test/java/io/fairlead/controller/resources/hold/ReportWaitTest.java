@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import io.fairlead.controller.resources.muxes.SettledMoves;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -18,7 +19,8 @@ class ReportWaitTest {
 
   private static String json(Optional<String> mux, OptionalLong left) throws Exception {
     return MAPPER.writeValueAsString(
-        HoldView.ReportWait.of(new SettledMoves.Wait(mux, "waits", left), 1_700_000_000));
+        HoldView.ReportWait.of(
+            new SettledMoves.Wait(mux, "waits", left), Instant.ofEpochSecond(1_700_000_000)));
   }
 
   @Test
