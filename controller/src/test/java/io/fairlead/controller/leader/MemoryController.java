@@ -160,7 +160,7 @@ public final class MemoryController implements AutoCloseable {
     }
     await()
         .atMost(DEADLINE)
-        .pollInterval(Duration.ofMillis(2))
+        .pollInterval(Duration.ofMillis(10))
         .until(() -> Set.copyOf(controller.muxes().get()).containsAll(views));
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.muxes;
 
+import static java.util.stream.Collectors.toSet;
+
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -298,7 +300,8 @@ public final class MuxWatch implements AutoCloseable {
 
   /** What was read of other nodes than these. */
   private void forget(List<EntryWatch.Live> live) {
-    reads.keySet().retainAll(live.stream().map(each -> each.node().path()).toList());
+    Set<String> paths = live.stream().map(each -> each.node().path()).collect(toSet());
+    reads.keySet().retainAll(paths);
   }
 
   /**
