@@ -25,6 +25,7 @@ import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.repository.ServiceRepository;
 import io.fairlead.controller.store.repository.StoredService;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -173,7 +174,7 @@ final class Catalogue implements Images {
     }
     if (deleted.isPresent()) {
       long age = clock.age(deleted.get().at().getEpochSecond());
-      deletedServices.add(deleted.get(), monotonic.getAsLong() - age, () -> {});
+      deletedServices.add(deleted.get(), elapsed().minusSeconds(age), () -> {});
     } else {
       repository.store().removeRest(epoch, name);
     }
@@ -272,10 +273,7 @@ final class Catalogue implements Images {
       image = plan.after();
       result = plan.result();
     }
-    result =
-        result
-            .asCreated()
-            .withWarnings(deletedServices.warnings(config, true, monotonic.getAsLong()));
+    result = result.asCreated().withWarnings(deletedServices.warnings(config, true, elapsed()));
     addresses.check(image, settings, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
@@ -423,7 +421,7 @@ final class Catalogue implements Images {
   private Result warned(ServiceConfig before, ServiceConfig after, Result result) {
     return before.vips().equals(after.vips()) && before.ports().equals(after.ports())
         ? result
-        : result.withWarnings(deletedServices.warnings(after, false, monotonic.getAsLong()));
+        : result.withWarnings(deletedServices.warnings(after, false, elapsed()));
   }
 
   /** The rest of a deleted service stays for a while, for {@link #undelete}. */
@@ -437,7 +435,7 @@ final class Catalogue implements Images {
         Instant at = Instant.ofEpochSecond(clock.shownSeconds());
         deletedServices.add(
             new ServiceStore.Deleted(writer.image().config(), at),
-            monotonic.getAsLong(),
+            elapsed(),
             () -> writers.remove(name));
         removeExpired();
       }
@@ -454,13 +452,18 @@ final class Catalogue implements Images {
     writers.values().forEach(ServiceWriter::close);
   }
 
+  /** The time by the monotonic clock. */
+  private Duration elapsed() {
+    return Duration.ofSeconds(monotonic.getAsLong());
+  }
+
   boolean hasExpired() {
-    return deletedServices.hasExpired(monotonic.getAsLong());
+    return deletedServices.hasExpired(elapsed());
   }
 
   /** Removes deleted services that are kept no more. */
   void removeExpired() {
-    deletedServices.expire(monotonic.getAsLong()).forEach(this::removeRest);
+    deletedServices.expire(elapsed()).forEach(this::removeRest);
   }
 
   /** Brings a deleted service back as it was, in the next generation of its ring. */
@@ -469,9 +472,9 @@ final class Catalogue implements Images {
       throw Refusal.conflict("service", name, "a service that is deleted; this one exists");
     }
     options.precondition().check(Optional.empty());
-    long monotonicNow = monotonic.getAsLong();
-    if (deletedServices.find(name, monotonicNow).isEmpty()) {
-      throw deletedServices.missing(name, monotonicNow);
+    Duration at = elapsed();
+    if (deletedServices.find(name, at).isEmpty()) {
+      throw deletedServices.missing(name, at);
     }
     Optional<StoredService> again = repository.read(name);
     if (again.isPresent()) { // by an earlier attempt whose outcome was unknown
@@ -480,7 +483,7 @@ final class Catalogue implements Images {
     Optional<StoredService> kept = repository.readDeleted(name);
     if (kept.isEmpty()) { // a new service was to take its place, and was not created
       deletedServices.remove(name, () -> {});
-      throw deletedServices.missing(name, monotonicNow);
+      throw deletedServices.missing(name, at);
     }
     StoredService before = kept.get();
     checkListeners(before.image().config());

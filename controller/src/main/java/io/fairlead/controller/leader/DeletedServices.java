@@ -29,10 +29,10 @@ import java.util.stream.Collectors;
 final class DeletedServices {
   static final Duration KEPT = Duration.ofDays(7);
 
-  /** Deleted at this second of a monotonic clock, or before. */
-  private record Kept(Deleted deleted, long since) {
-    boolean isKept(long now) {
-      return now < since + KEPT.toSeconds();
+  /** Deleted at this time of a monotonic clock, or before. */
+  private record Kept(Deleted deleted, Duration since) {
+    boolean isKept(Duration now) {
+      return now.minus(since).compareTo(KEPT) < 0;
     }
 
     String name() {
@@ -78,10 +78,10 @@ final class DeletedServices {
   }
 
   /**
-   * @param since by the monotonic clock that all methods go by, in seconds
+   * @param since by the monotonic clock that all methods go by
    * @param hide ends the service for {@link #idsWith}, in the same step
    */
-  synchronized void add(Deleted deleted, long since, Runnable hide) {
+  synchronized void add(Deleted deleted, Duration since, Runnable hide) {
     byName.put(deleted.config().name(), new Kept(deleted, since));
     hide.run();
   }
@@ -102,18 +102,18 @@ final class DeletedServices {
   }
 
   /** Forgets those that are kept no more, and returns their names. */
-  synchronized List<String> expire(long now) {
+  synchronized List<String> expire(Duration now) {
     List<String> expired =
         byName.values().stream().filter(kept -> !kept.isKept(now)).map(Kept::name).toList();
     expired.forEach(byName::remove);
     return expired;
   }
 
-  synchronized boolean hasExpired(long now) {
+  synchronized boolean hasExpired(Duration now) {
     return byName.values().stream().anyMatch(kept -> !kept.isKept(now));
   }
 
-  synchronized Optional<Deleted> find(String name, long now) {
+  synchronized Optional<Deleted> find(String name, Duration now) {
     return Optional.ofNullable(byName.get(name))
         .filter(kept -> kept.isKept(now))
         .map(Kept::deleted);
@@ -124,7 +124,7 @@ final class DeletedServices {
   }
 
   /** That this one is not kept, with those that are. */
-  synchronized Refusal missing(String name, long now) {
+  synchronized Refusal missing(String name, Duration now) {
     String names =
         byName.values().stream()
             .filter(kept -> kept.isKept(now))
@@ -142,7 +142,7 @@ final class DeletedServices {
    *
    * @param isNew whether it takes the place of a deleted service of its name
    */
-  synchronized List<String> warnings(ServiceConfig wanted, boolean isNew, long now) {
+  synchronized List<String> warnings(ServiceConfig wanted, boolean isNew, Duration now) {
     List<String> warnings = new ArrayList<>();
     for (Kept kept : byName.values()) {
       Deleted deleted = kept.deleted();

@@ -108,7 +108,7 @@ final class TransitionWork implements Work {
   private SortedMap<Integer, End> ends(ServiceImage image, Instant now) {
     long seconds = now.getEpochSecond();
     return isDraining(image) && !now.isBefore(endsIdleUntil)
-        ? watch.ended(image, id -> reserved(image, seconds).secondsLeft(id) > 0, seconds)
+        ? watch.ended(image, id -> reserved(image, seconds).secondsLeft(id) > 0, now)
         : new TreeMap<>();
   }
 

@@ -26,7 +26,7 @@ class DeletedServicesTest {
   private final Map<String, Integer> existing = new ConcurrentHashMap<>();
 
   private void delete() {
-    deleted.add(DELETED, 0, () -> existing.remove("web"));
+    deleted.add(DELETED, Duration.ZERO, () -> existing.remove("web"));
   }
 
   private void bringBack() {

@@ -22,6 +22,7 @@ import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.resources.muxes.SettledServices;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -127,7 +128,7 @@ class DrainReportsTest {
   }
 
   private Optional<Reason> ended() {
-    SortedMap<Integer, End> ended = watch.ended(image, id -> true, now);
+    SortedMap<Integer, End> ended = watch.ended(image, id -> true, Instant.ofEpochSecond(now));
     return Optional.ofNullable(ended.get(2)).map(End::reason);
   }
 

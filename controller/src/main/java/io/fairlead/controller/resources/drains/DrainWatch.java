@@ -118,9 +118,8 @@ public final class DrainWatch {
    * are drains; asks their agents for a report each second.
    *
    * @param isNamed whether packets may be chained to a backend
-   * @param now Unix seconds
    */
-  public SortedMap<Integer, End> ended(ServiceImage image, IntPredicate isNamed, long now) {
+  public SortedMap<Integer, End> ended(ServiceImage image, IntPredicate isNamed, Instant now) {
     forgetFormer(image);
     SortedMap<Integer, End> ends = new TreeMap<>();
     int[] owned = image.ring().owned();
@@ -134,7 +133,9 @@ public final class DrainWatch {
         boolean isEmpty = sample(image, id, each.getValue(), moves, count);
         if (owned[id] == 0) {
           end(image.config(), each.getValue(), isEmpty, () -> isNamed.test(id), count, now)
-              .ifPresent(reason -> ends.put(id, new End(reason, now, count.map(Count::all))));
+              .ifPresent(
+                  reason ->
+                      ends.put(id, new End(reason, now.getEpochSecond(), count.map(Count::all))));
         }
       }
     }
@@ -190,12 +191,13 @@ public final class DrainWatch {
       boolean isEmpty,
       BooleanSupplier isNamed,
       Optional<Count> count,
-      long now) {
-    boolean isWindowOver = now >= drain.since() + config.windowSeconds();
+      Instant now) {
+    long seconds = now.getEpochSecond();
+    boolean isWindowOver = seconds >= drain.since() + config.windowSeconds();
     if (isEmpty) {
       return Optional.of(Reason.EMPTY);
     }
-    if (drain.deadline().filter(deadline -> now >= deadline).isPresent()) {
+    if (drain.deadline().filter(deadline -> seconds >= deadline).isPresent()) {
       return Optional.of(Reason.DEADLINE);
     }
     return isWindowOver && !isReached(config, count) && !isNamed.getAsBoolean()

@@ -102,7 +102,7 @@ public record Explanation(
               .map(member -> new Owner(member.id(), member.address().toString())),
           List.of(),
           Optional.empty(),
-          DefaultHold.words(image, live, now.getEpochSecond()),
+          DefaultHold.words(image, live, now),
           ring.generation(),
           Optional.empty(),
           Optional.empty());
@@ -120,7 +120,7 @@ public record Explanation(
         owner(ring, ring.current(bucket)),
         isStateless ? List.of() : former(image, bucket, now),
         isStateless ? Optional.empty() : HoldView.of(image, bucket, live, settled, now),
-        DefaultHold.words(image, live, now.getEpochSecond()),
+        DefaultHold.words(image, live, now),
         ring.generation(),
         committed
             .map(CommittedArrays::latest)

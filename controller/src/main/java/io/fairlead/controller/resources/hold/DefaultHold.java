@@ -11,6 +11,7 @@ import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -158,7 +159,7 @@ public final class DefaultHold {
   }
 
   /** For how long former owners of buckets count, and why, in words. */
-  public static String words(ServiceImage image, LiveConnections live, long now) {
+  public static String words(ServiceImage image, LiveConnections live, Instant now) {
     ServiceConfig config = image.config();
     if (config.steering() == SteeringMethod.OTHELLO) {
       return "until no known connection needs them, as steering is othello";
@@ -177,7 +178,9 @@ public final class DefaultHold {
             config.windowSeconds(),
             config.holdByDefault()
                 ? "until the agents of all backends report"
-                    + unheard(image, lost(image.ring()), live, now).map(": "::concat).orElse("")
+                    + unheard(image, lost(image.ring()), live, now.getEpochSecond())
+                        .map(": "::concat)
+                        .orElse("")
                 : "as holdSeconds is 0");
   }
 }

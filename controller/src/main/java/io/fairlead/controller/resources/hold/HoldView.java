@@ -123,7 +123,7 @@ public record HoldView(
         config.name(),
         ring.generation(),
         config.holdSeconds(),
-        DefaultHold.words(image, live, now.getEpochSecond()),
+        DefaultHold.words(image, live, now),
         holds.named(),
         holds.held(now.getEpochSecond()),
         waiting,

@@ -15,6 +15,7 @@ import io.fairlead.controller.core.steering.SteeringMethod;
 import io.fairlead.controller.core.words.Encap;
 import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.hold.DefaultHold.Change;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -68,7 +69,7 @@ class DefaultHoldTest {
   }
 
   private String words() {
-    return DefaultHold.words(image, live, now);
+    return DefaultHold.words(image, live, Instant.ofEpochSecond(now));
   }
 
   @Test
