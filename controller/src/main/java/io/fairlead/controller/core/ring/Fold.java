@@ -17,6 +17,10 @@ final class Fold {
   private final boolean[] isLive = new boolean[Backend.MAX + 1];
   private final boolean[] isDead = new boolean[Backend.MAX + 1];
   private final Map<History, History> shared = new HashMap<>();
+
+  /** By owner: the history of a bucket that had none, and leaves this owner by the delta. */
+  private final History[] alone = new History[Backend.MAX + 1];
+
   private long sum;
 
   /**
@@ -56,7 +60,9 @@ final class Fold {
       return;
     }
     for (int bucket = 0; bucket < current.length; bucket++) {
-      set(bucket, current[bucket], histories[bucket].after(delta.closedUntil()));
+      if (histories[bucket] != History.NONE) {
+        set(bucket, current[bucket], shared(bucket, histories[bucket].after(delta.closedUntil())));
+      }
     }
   }
 
@@ -67,7 +73,7 @@ final class Fold {
       int owner = runs.owner(run);
       for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
         History left = owner == Backend.NONE ? History.NONE : histories[bucket].without(owner);
-        set(bucket, current[bucket], left);
+        set(bucket, current[bucket], shared(bucket, left));
       }
     }
   }
@@ -86,7 +92,7 @@ final class Fold {
         if (before != next) {
           History after = histories[bucket].without(next);
           boolean isKept = before != Backend.NONE && !isDead[before];
-          set(bucket, next, isKept ? after.with(before, delta.committed()) : after);
+          set(bucket, next, isKept ? with(after, before) : shared(bucket, after));
         }
       }
     }
@@ -100,7 +106,7 @@ final class Fold {
             Reason.RUN,
             "bucket %d is owned by %d, which is dead".formatted(bucket, (int) current[bucket]));
       }
-      set(bucket, current[bucket], histories[bucket].without(isDead));
+      set(bucket, current[bucket], shared(bucket, histories[bucket].without(isDead)));
     }
   }
 
@@ -132,7 +138,24 @@ final class Fold {
     sum -= RingSum.of(bucket, current[bucket], histories[bucket]);
     sum += RingSum.of(bucket, owner, history);
     current[bucket] = (char) owner;
-    histories[bucket] =
-        history.size() == 0 ? History.NONE : shared.computeIfAbsent(history, same -> same);
+    histories[bucket] = history;
+  }
+
+  private History with(History history, int owner) {
+    if (history.size() > 0) {
+      return shared(history.with(owner, delta.committed()));
+    }
+    if (alone[owner] == null) {
+      alone[owner] = shared(History.NONE.with(owner, delta.committed()));
+    }
+    return alone[owner];
+  }
+
+  private History shared(int bucket, History history) {
+    return history == histories[bucket] ? history : shared(history);
+  }
+
+  private History shared(History history) {
+    return history.size() == 0 ? History.NONE : shared.computeIfAbsent(history, same -> same);
   }
 }

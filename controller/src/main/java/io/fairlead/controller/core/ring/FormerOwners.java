@@ -36,7 +36,7 @@ public record FormerOwners(long now, int windowSeconds, int most, Set<Integer> f
 
   /** Whether the bucket has any. */
   public boolean isMoved(Ring ring, int bucket) {
-    return open(ring, bucket) > 0;
+    return ring.history(bucket).isOpen(now, windowSeconds);
   }
 
   public boolean isFull(Ring ring, int bucket) {

@@ -149,7 +149,7 @@ public final class Ring {
    * now}.
    */
   public boolean isMoved(int bucket, long now, int windowSeconds) {
-    return histories[bucket].open(now, windowSeconds) > 0;
+    return histories[bucket].isOpen(now, windowSeconds);
   }
 
   /** All backends that this ring names, by id, including removed ones. */
