@@ -16,9 +16,9 @@
 #ifndef FAIRLEAD_INSTANCE_H
 #define FAIRLEAD_INSTANCE_H
 
+#include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
-#include <linux/timekeeping.h>
 #include <net/net_namespace.h>
 
 #include <flood.h>
