@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from bench.lib.command import RESULTS, ROOT, die, keep
+from bench.lib.command import RESULTS, ROOT, check, die, keep
 from lab.deadline import until
 from lab.namespace import Namespace
 from server.tests.net.fake_controller import FakeController
@@ -175,6 +175,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "agent.json")
     args = parser.parse_args()
+    programs = [args.build / "bench/agent" / name for name in ("agent_census", "agent_connections", "agent_readings")]
+    check(*programs, args.build / "server/fairlead-server")
     found = {"benchmark": "agent", "cores": os.cpu_count(), "kernel": os.uname().release, "table": table(args)}
     found |= {"told": [table(args, "siphash"), table(args, "crc32")], "real": []}
     for held in args.held:

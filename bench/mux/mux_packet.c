@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nanoseconds per packet of the mux's packet path in process: classify + hash + lookup + encapsulate, by the very
- * functions that a worker calls (mux/burst.h), one thread, no ports. bench/run mux runs it.
+ * functions that a worker calls (mux/packet/burst.h), one thread, no ports. bench/run mux runs it.
  *
  *	mux_packet [--seed N] [--runs N] [--most-flows N] [--rows NAME,...] [--json FILE]
  *

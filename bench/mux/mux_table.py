@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes README.md's tables of the mux's packets and ports, and docs/mux.md's of limits, from results/mux.json.
+"""Writes README.md's tables of the mux's packets and ports, and docs/mux.md's of limits, from results/mux.json."""
 
-    mux_table [--check]
-
-With --check nothing is written: fails if a table is not that of the result file.
-"""
-
-import sys
+import argparse
 
 from bench.lib.command import RESULTS, ROOT, die, load
 
@@ -87,13 +82,14 @@ def put(path, mark, table, is_check):
 
 
 def main():
-    if sys.argv[1:] not in ([], ["--check"]):
-        die(f"wrong arguments '{' '.join(sys.argv[1:])}'; allowed: none, or --check")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a table is not of the results")
+    args = parser.parse_args()
     found = load(RESULTS / "mux.json")
     packet = found["packet"]
-    put(ROOT / "bench/README.md", "mux_table", table(packet["results"]), bool(sys.argv[1:]))
-    put(ROOT / "bench/README.md", "mux_ports", ports(found["ports"]), bool(sys.argv[1:]))
-    put(ROOT / "docs/mux.md", "mux_limits", limits(packet), bool(sys.argv[1:]))
+    put(ROOT / "bench/README.md", "mux_table", table(packet["results"]), args.check)
+    put(ROOT / "bench/README.md", "mux_ports", ports(found["ports"]), args.check)
+    put(ROOT / "docs/mux.md", "mux_limits", limits(packet), args.check)
 
 
 if __name__ == "__main__":

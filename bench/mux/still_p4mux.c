@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The static mux (mux/tests/still.h) of kind p4, for bench/p4. */
+/* The static mux (mux/tests/still.h) of kind p4, for bench/run p4. */
 #include "still.h"
 
 #include "pipelines.h"

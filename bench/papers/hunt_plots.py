@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of bench/hunt."""
+"""The figures of bench/run hunt."""
 
 import math
 

@@ -4,6 +4,8 @@ Each benchmark that needs no quiet machine runs to its end, at its smallest; the
 """
 
 import json
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -170,3 +172,32 @@ def test_the_chart_of_steering_by_load_is_drawn_from_kept_results(tmp_path: Path
     done = subprocess.run([*draw, "--results", tmp_path], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode
     assert "hunt.json is not readable" in done.stderr
+
+
+NAMED = sorted(set(re.findall(r"bench/run ([a-z]\w+)", (ROOT / "bench" / "README.md").read_text())))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_each_benchmark_of_the_readme_starts_from_any_directory(name: str, tmp_path: Path):
+    link = tmp_path / "run"
+    link.symlink_to(RUN)
+    done = subprocess.run([link, name, "--help"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"usage: {name}")
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "mux.py", "region", "../papers/hunt", "--help"])
+def test_only_benchmarks_start(name: str):
+    done = subprocess.run([RUN, name], capture_output=True, text=True, check=False)
+    told = f"run: benchmark '{name}' is not allowed; allowed: those of bench/README.md\n"
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+def test_run_says_that_python_is_missing(tmp_path: Path):
+    for name in ("run", "README.md", "papers/hunt.py"):
+        copy = tmp_path / "bench" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "bench" / name, copy)
+    done = subprocess.run([tmp_path / "bench" / "run", "hunt"], capture_output=True, text=True, check=False)
+    told = "run: build/venv/bin/python is missing: run scripts/install-deps\n"
+    assert (done.returncode, done.stderr) == (1, told)

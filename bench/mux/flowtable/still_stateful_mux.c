@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The static mux (mux/tests/still.h) with tables of flows (flowtable_mux.h), for bench/mux. */
+/* The static mux (mux/tests/still.h) with tables of flows (flowtable_mux.h), for bench/run mux. */
 #include "flowtable_mux.h"
 #include "still.h"
 
