@@ -2,6 +2,7 @@
 package io.fairlead.controller.leader;
 
 import io.fairlead.controller.resources.othello.CommittedArrays;
+import io.fairlead.controller.resources.plane.Unavailable;
 import io.fairlead.controller.store.LatestArrays;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;

@@ -17,6 +17,11 @@ import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.Listeners;
 import io.fairlead.controller.resources.services.ServiceRules;
 import io.fairlead.controller.resources.services.ServiceSpec;
+import io.fairlead.controller.service.Addresses;
+import io.fairlead.controller.service.ClockCheck;
+import io.fairlead.controller.service.Notes;
+import io.fairlead.controller.service.ServiceWriter;
+import io.fairlead.controller.service.VipGuard;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.MuxStore;
@@ -96,7 +101,7 @@ final class Catalogue implements Images {
    *
    * @param taken addresses that are no VIPs
    */
-  Catalogue(Facilities from, Epoch epoch, Writers writerOf, Supplier<Infrastructure.Taken> taken) {
+  Catalogue(Facilities from, Epoch epoch, Writers writerOf, Supplier<VipGuard.Taken> taken) {
     this.epoch = epoch;
     this.writerOf = writerOf;
     repository = from.repository;
@@ -267,7 +272,7 @@ final class Catalogue implements Images {
     checkListeners(config);
     ClusterSettings settings = ClusterRules.with(guard.settings(), spec.vipRanges());
     ServiceImage image = ServiceImage.create(config, now).startingAt(next.generation());
-    Result result = Images.unmoved(image, options.dryRun());
+    Result result = Result.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
       PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);
       image = plan.after();
@@ -514,7 +519,7 @@ final class Catalogue implements Images {
     String name = again.image().config().name();
     show(again);
     addresses.settle(name);
-    return Images.unmoved(again.image(), false);
+    return Result.unmoved(again.image(), false);
   }
 
   /** A service that exists from now on. */

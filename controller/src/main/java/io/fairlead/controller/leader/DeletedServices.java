@@ -3,10 +3,7 @@ package io.fairlead.controller.leader;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.core.image.ServiceConfig;
-import io.fairlead.controller.core.image.ServiceImage;
-import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.plane.Refusal;
-import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.services.Listeners;
 import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore.Deleted;
@@ -42,20 +39,6 @@ final class DeletedServices {
 
   @GuardedBy("this")
   private final Map<String, Kept> byName = new TreeMap<>();
-
-  /**
-   * What ends with a service. Removed servers count as well, which keep connections for as long as
-   * packets are chained to them; most are gone, so none is missed. A server counts once, however
-   * many numbers and addresses it has had.
-   */
-  static Result.Ended ended(ServiceImage image, LiveConnections live) {
-    String name = image.config().name();
-    Set<Integer> backends = new HashSet<>(image.pool().keySet());
-    backends.addAll(image.ring().backends().keySet());
-    long uncounted =
-        image.pool().keySet().stream().filter(id -> live.connections(name, id).isEmpty()).count();
-    return new Result.Ended(live.connections(name, backends), (int) uncounted);
-  }
 
   /**
    * What a new service gets.

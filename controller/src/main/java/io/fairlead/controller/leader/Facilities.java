@@ -4,6 +4,8 @@ package io.fairlead.controller.leader;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.muxes.MuxWatch;
 import io.fairlead.controller.resources.probes.ProbeWatch;
+import io.fairlead.controller.service.ClockCheck;
+import io.fairlead.controller.service.Notes;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.LeaderWatch;
 import io.fairlead.controller.store.MuxStore;

@@ -21,6 +21,8 @@ import io.fairlead.controller.resources.probes.HealthDecision.Step;
 import io.fairlead.controller.resources.probes.HealthView;
 import io.fairlead.controller.resources.probes.HealthView.Event;
 import io.fairlead.controller.resources.probes.ProbeNode;
+import io.fairlead.controller.service.ClockCheck;
+import io.fairlead.controller.service.ServiceWriter;
 import io.fairlead.controller.store.repository.StoredService;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.resources.plane.Refusal;
-import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.store.ServiceWatch;
 import io.fairlead.controller.store.repository.StoredService;
 import java.util.Collection;
@@ -34,11 +32,7 @@ interface Images {
             damage ->
                 Refusal.unavailable(
                     "service", name, "services with undamaged data; here: " + damage))
-        .orElseGet(() -> notFound(name));
-  }
-
-  static Refusal notFound(String name) {
-    return Refusal.missing("service", name, "an existing service");
+        .orElseGet(() -> Refusal.noService(name));
   }
 
   static Images of(ServiceWatch.Copy<StoredService> copy) {
@@ -58,10 +52,5 @@ interface Images {
         return copy.damage(name);
       }
     };
-  }
-
-  /** The result of a write that moves no bucket. */
-  static Result unmoved(ServiceImage after, boolean dryRun) {
-    return Result.unmoved(after.config().name(), after.ring().generation(), dryRun);
   }
 }

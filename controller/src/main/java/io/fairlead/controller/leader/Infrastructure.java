@@ -3,6 +3,7 @@ package io.fairlead.controller.leader;
 
 import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.resources.muxes.MuxView;
+import io.fairlead.controller.service.VipGuard;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
@@ -30,21 +31,11 @@ import org.slf4j.LoggerFactory;
  */
 record Infrastructure(
     String zookeeper, Supplier<List<String>> controllers, Supplier<List<MuxView>> muxes)
-    implements Supplier<Infrastructure.Taken> {
+    implements Supplier<VipGuard.Taken> {
   private static final Logger LOG = LoggerFactory.getLogger(Infrastructure.class);
 
-  /**
-   * Sentences about addresses that are taken.
-   *
-   * @param addresses that no VIP may have
-   * @param muxes those of them that no backend may have
-   */
-  record Taken(Map<Address, String> addresses, Map<Address, String> muxes) {
-    static final Taken NOTHING = new Taken(Map.of(), Map.of());
-  }
-
   @Override
-  public Taken get() {
+  public VipGuard.Taken get() {
     Map<Address, String> addresses = new HashMap<>();
     Map<Address, String> own = new HashMap<>();
     for (String server : zookeeper.split(",")) {
@@ -69,7 +60,7 @@ record Infrastructure(
                   Address.parse(text)
                       .ifPresent(address -> addresses.putIfAbsent(address, needed(mux, why))));
     }
-    return new Taken(addresses, own);
+    return new VipGuard.Taken(addresses, own);
   }
 
   private static String needed(MuxView mux, String why) {

@@ -5,6 +5,7 @@ import io.fairlead.controller.core.image.ClusterSettings;
 import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Unavailable;
 import io.fairlead.controller.store.LeaderNode;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.StoreException;

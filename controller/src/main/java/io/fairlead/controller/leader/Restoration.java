@@ -65,7 +65,7 @@ record Restoration(Backup backup, Facilities from) implements Restore.Services {
     Origin origin = Origin.controller("restore of the backup of " + backup.taken());
     Backup.Restored restored = backup.restored(from.options.clock().instant(), applied);
     for (ServiceImage image : restored.services()) {
-      Result result = Images.unmoved(image, false);
+      Result result = Result.unmoved(image, false);
       from.repository.with(from.notes.of(epoch, origin, result)).create(epoch, image);
     }
     return restored.ids();

@@ -8,6 +8,10 @@ import io.fairlead.controller.resources.othello.OthelloKeepers;
 import io.fairlead.controller.resources.othello.Surroundings;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.probes.HealthView;
+import io.fairlead.controller.service.Addresses;
+import io.fairlead.controller.service.EventTimer;
+import io.fairlead.controller.service.ServiceWriter;
+import io.fairlead.controller.service.VipGuard;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.StoreException;
@@ -44,7 +48,7 @@ final class Term implements Role {
       EventTimer.thread(DaemonThreads.named("timer"));
   private final EventTimer timer;
 
-  private Term(Facilities from, Epoch epoch, Plane plane, Supplier<Infrastructure.Taken> taken) {
+  private Term(Facilities from, Epoch epoch, Plane plane, Supplier<VipGuard.Taken> taken) {
     this.from = from;
     this.epoch = epoch;
     timer =
@@ -106,7 +110,7 @@ final class Term implements Role {
       Facilities from,
       Epoch epoch,
       Plane plane,
-      Supplier<Infrastructure.Taken> taken,
+      Supplier<VipGuard.Taken> taken,
       Function<String, Optional<StoredService>> known)
       throws StoreException {
     from.compareClocks(); // what is loaded is dated by it

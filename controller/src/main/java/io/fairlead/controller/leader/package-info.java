@@ -24,7 +24,7 @@
  *   <tr><td>othello, 2</td><td>of each service one at a time: its keeper of arrays</td></tr>
  *   <tr><td>term, 3 of each term</td><td>one each: {@link HealthWork}; what muxes are told ({@link
  *     LoadsWriter}, {@link SettledWriter}); keepers of arrays, which it only submits</td></tr>
- *   <tr><td>timer, of each term</td><td>alarms of all services' {@link EventQueue}s, which it only
+ *   <tr><td>timer, of each term</td><td>alarms of all services' events ({@link EventTimer}), which it only
  *     submits</td></tr>
  *   <tr><td>clock</td><td>the comparison with ZooKeeper's clock</td></tr>
  *   <tr><td>service-watch</td><td>a follower's services</td></tr>
@@ -36,3 +36,6 @@
  * class.
  */
 package io.fairlead.controller.leader;
+
+import io.fairlead.controller.service.EventTimer;
+import io.fairlead.controller.service.ServiceWriter;

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.refusal;
-import static io.fairlead.controller.leader.Requests.remove;
-import static io.fairlead.controller.leader.Requests.spec;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.refusal;
+import static io.fairlead.controller.Requests.remove;
+import static io.fairlead.controller.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.fairlead.controller.core.image.ServiceImage;
-import io.fairlead.controller.plan.PoolPlan;
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
-import io.fairlead.controller.resources.services.ServiceRules;
 import io.fairlead.controller.resources.services.ServiceSpec;
 import io.fairlead.controller.resources.services.ServiceView;
 import java.util.ArrayList;
@@ -166,34 +163,5 @@ class AddressesTest extends EmbeddedController {
       }
       assertThat(accepted).as(address).isEqualTo(1);
     }
-  }
-
-  @Test
-  void aClaimCountsUntilItIsSettled() {
-    ServiceImage web = image("web", "10.99.0.1");
-    ServiceImage pool =
-        PoolPlan.of(web, List.of(at(1, "10.1.0.1")), 1_700_000_000, WriteOptions.COMMIT).after();
-    ServiceImage vip = image("dns", "10.1.0.1");
-    VipGuard guard = VipGuard.none();
-    Addresses addresses = new Addresses(() -> List.of(web), guard);
-    addresses.claim(web, pool, 0, true);
-    addresses.check(vip, guard.settings(), 0);
-    addresses.claim(web, pool, 0, false);
-    assertThatThrownBy(() -> addresses.claim(vip, guard.settings(), 0))
-        .isInstanceOf(Refusal.class)
-        .hasMessageContaining("backend 1 of 'web'");
-    addresses.settle("web");
-    addresses.claim(vip, guard.settings(), 0);
-    assertThatThrownBy(() -> addresses.claim(web, pool, 0, false))
-        .isInstanceOf(Refusal.class)
-        .hasMessageContaining("one of 'dns'");
-    assertThat(Addresses.shared(List.of(pool, vip)))
-        .containsExactly("10.1.0.1 is a VIP of 'dns' and backend 1 of 'web'");
-    assertThat(Addresses.shared(List.of(web, vip))).isEmpty();
-  }
-
-  private static ServiceImage image(String name, String vip) {
-    return ServiceImage.create(
-        ServiceRules.created(spec(name, vip), 1, new Random(1)), 1_700_000_000);
   }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.done;
+import static io.fairlead.controller.Requests.done;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Requests;
+import io.fairlead.controller.SettableClock;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.resources.backends.Change;

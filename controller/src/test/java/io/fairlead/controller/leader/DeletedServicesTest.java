@@ -4,6 +4,7 @@ package io.fairlead.controller.leader;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.resources.services.ServiceRules;
 import io.fairlead.controller.store.ServiceStore.Deleted;

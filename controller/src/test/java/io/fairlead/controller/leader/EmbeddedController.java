@@ -4,6 +4,7 @@ package io.fairlead.controller.leader;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.SettableClock;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;

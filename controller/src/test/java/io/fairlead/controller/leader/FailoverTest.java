@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.add;
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.refusal;
-import static io.fairlead.controller.leader.Requests.spec;
-import static io.fairlead.controller.leader.Requests.weight;
+import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.refusal;
+import static io.fairlead.controller.Requests.spec;
+import static io.fairlead.controller.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.SettableClock;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.core.image.UpkeepState.Kind;
 import io.fairlead.controller.resources.plane.Refusal;

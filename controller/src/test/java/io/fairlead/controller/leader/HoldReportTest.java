@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.add;
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.remove;
-import static io.fairlead.controller.leader.Requests.spec;
+import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.remove;
+import static io.fairlead.controller.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.SettableClock;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.resources.agents.BucketSetCodec;
@@ -21,6 +22,7 @@ import io.fairlead.controller.resources.muxes.MuxPresence;
 import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceSpec;
+import io.fairlead.controller.service.ReleaseWork;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;

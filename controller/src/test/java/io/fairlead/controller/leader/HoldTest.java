@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.add;
-import static io.fairlead.controller.leader.Requests.another;
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.refusal;
-import static io.fairlead.controller.leader.Requests.remove;
-import static io.fairlead.controller.leader.Requests.spec;
+import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.another;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.refusal;
+import static io.fairlead.controller.Requests.remove;
+import static io.fairlead.controller.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceSpec;
+import io.fairlead.controller.service.ReleaseWork;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

@@ -2,6 +2,7 @@
 package io.fairlead.controller.leader;
 
 import io.fairlead.controller.FreePorts;
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.resources.backends.BackendView;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.WriteOptions;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.spec;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.spec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -10,6 +10,7 @@ import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceSpec;
+import io.fairlead.controller.service.Notes;
 import io.fairlead.controller.store.AuditEntry;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.MuxStore;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.add;
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.spec;
-import static io.fairlead.controller.leader.Requests.weight;
+import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.spec;
+import static io.fairlead.controller.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.core.image.Drain.Then;
 import io.fairlead.controller.resources.agents.AgentRequests;
 import io.fairlead.controller.resources.drains.DrainOrder;

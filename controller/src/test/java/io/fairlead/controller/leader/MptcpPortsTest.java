@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.add;
-import static io.fairlead.controller.leader.Requests.done;
-import static io.fairlead.controller.leader.Requests.refusal;
-import static io.fairlead.controller.leader.Requests.remove;
-import static io.fairlead.controller.leader.Requests.weight;
+import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.refusal;
+import static io.fairlead.controller.Requests.remove;
+import static io.fairlead.controller.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.core.image.ServiceConfig.MptcpPorts;
 import io.fairlead.controller.core.image.ServiceConfig.Port;
 import io.fairlead.controller.resources.explain.Explanation;

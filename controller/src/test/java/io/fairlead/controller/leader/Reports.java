@@ -3,6 +3,7 @@ package io.fairlead.controller.leader;
 
 import static java.util.stream.Collectors.toSet;
 
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.resources.agents.AgentReports;

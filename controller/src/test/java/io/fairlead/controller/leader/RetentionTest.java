@@ -3,10 +3,13 @@ package io.fairlead.controller.leader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fairlead.controller.Requests;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.services.ServiceRules;
+import io.fairlead.controller.service.Notes;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.Journal;
 import io.fairlead.controller.store.Roots;
@@ -63,7 +66,7 @@ class RetentionTest {
                 ServiceRules.created(Requests.spec("s" + id, "10.99.0." + id), id, new Random(1)),
                 1000);
         Origin origin = Origin.controller("number " + id);
-        repository.with(notes.of(EPOCH, origin, Images.unmoved(image, false))).create(EPOCH, image);
+        repository.with(notes.of(EPOCH, origin, Result.unmoved(image, false))).create(EPOCH, image);
         List<Journal.Numbered> records = journal.page(OptionalLong.empty(), 100).entries();
         assertThat(records).as("after %d", id).hasSize(left[id - 1]);
         assertThat(records.get(0).entry().what()).isEqualTo("number " + id);

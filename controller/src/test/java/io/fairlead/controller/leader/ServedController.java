@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.Ranges;
 import io.fairlead.controller.Resources;
+import io.fairlead.controller.SettableClock;
 import io.fairlead.controller.TestZooKeeper;
 import io.fairlead.controller.http.ApiClient;
 import io.fairlead.controller.http.ApiServer;

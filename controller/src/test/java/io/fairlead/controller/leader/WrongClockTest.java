@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
-import static io.fairlead.controller.leader.Requests.add;
-import static io.fairlead.controller.leader.Requests.spec;
-import static io.fairlead.controller.leader.Requests.weight;
+import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.spec;
+import static io.fairlead.controller.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 

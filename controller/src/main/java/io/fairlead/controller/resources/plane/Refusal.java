@@ -42,6 +42,10 @@ public final class Refusal extends RuntimeException {
     return new Refusal(Kind.NOT_FOUND, field, String.valueOf(value), allowed);
   }
 
+  public static Refusal noService(String name) {
+    return missing("service", name, "an existing service");
+  }
+
   /** Of a value that the caller may not ask for. */
   public static Refusal forbidden(String field, Object value, String allowed) {
     return new Refusal(Kind.FORBIDDEN, field, String.valueOf(value), allowed);

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.fairlead.controller.core.image.Built;
+import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.ServiceImage.Member;
 import java.util.Collections;
 import java.util.List;
@@ -130,6 +131,11 @@ public record Result(
   /** Of a write that changes something and moves no bucket. */
   public static Result unmoved(String service, long generation, boolean dryRun) {
     return unchanged(service, generation, dryRun).with(Moved.NONE, List.of());
+  }
+
+  /** As above, of the service that is left as {@code after}. */
+  public static Result unmoved(ServiceImage after, boolean dryRun) {
+    return unmoved(after.config().name(), after.ring().generation(), dryRun);
   }
 
   /** Of a write that changes something. */
