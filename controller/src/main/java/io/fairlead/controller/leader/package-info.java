@@ -15,7 +15,7 @@
  * <table>
  *   <caption>Threads</caption>
  *   <tr><th>thread</th><th>owns</th></tr>
- *   <tr><td>election</td><td>elections; it alone changes the role, but for the end</td></tr>
+ *   <tr><td>election</td><td>elections; it alone changes the role, except at the end</td></tr>
  *   <tr><td>load, 8 during a load</td><td>a service each of a term that is not a role yet</td></tr>
  *   <tr><td>catalogue</td><td>names, ids and VIPs: writes to whole services, and the journal's
  *     length</td></tr>
