@@ -158,7 +158,8 @@ const tasks = {
   "--check": () => prettier("--list-different"),
 };
 const [argument, more] = process.argv.slice(2);
-if (!argument || more) fail(`wrong arguments; allowed: FOLDER, or one of ${Object.keys(tasks).join(", ")}`);
+if (!argument || more || (argument.startsWith("-") && !(argument in tasks)))
+  fail(`wrong arguments; allowed: FOLDER, or one of ${Object.keys(tasks).join(", ")}`);
 const out = resolve(argument);
 process.chdir(home);
 await (tasks[argument] ?? (() => build(out)))();
