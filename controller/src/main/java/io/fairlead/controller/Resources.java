@@ -30,7 +30,6 @@ import io.fairlead.controller.resources.explain.RingCommand;
 import io.fairlead.controller.resources.generations.GenerationRoutes;
 import io.fairlead.controller.resources.generations.GenerationsCommand;
 import io.fairlead.controller.resources.health.HealthCommand;
-import io.fairlead.controller.resources.health.HealthRoutes;
 import io.fairlead.controller.resources.hold.HoldsCommand;
 import io.fairlead.controller.resources.inspect.InspectRoutes;
 import io.fairlead.controller.resources.inspect.MuxAccess;
@@ -43,6 +42,7 @@ import io.fairlead.controller.resources.overview.OverviewRoutes;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.services.ServiceCommands;
 import io.fairlead.controller.resources.services.ServiceRoutes;
+import io.fairlead.controller.resources.status.StatusRoutes;
 import io.fairlead.controller.resources.targets.MetricsCommand;
 import io.fairlead.controller.resources.targets.TargetRoutes;
 import io.fairlead.controller.resources.upkeep.UpkeepCommands;
@@ -124,6 +124,6 @@ public final class Resources {
         new BackupRoutes(controller.backup()),
         new GenerationRoutes(),
         new WhoAmIRoutes(),
-        new HealthRoutes(plane));
+        new StatusRoutes(plane));
   }
 }

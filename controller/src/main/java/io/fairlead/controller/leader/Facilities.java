@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.leader;
 
+import io.fairlead.controller.resources.health.ProbeWatch;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.muxes.MuxWatch;
-import io.fairlead.controller.resources.probes.ProbeWatch;
 import io.fairlead.controller.service.ClockCheck;
 import io.fairlead.controller.service.Notes;
 import io.fairlead.controller.store.Journal;

@@ -6,6 +6,7 @@ import io.fairlead.controller.resources.audit.AuditLog;
 import io.fairlead.controller.resources.backends.Backends;
 import io.fairlead.controller.resources.cluster.Cluster;
 import io.fairlead.controller.resources.drains.Drains;
+import io.fairlead.controller.resources.health.HealthRoutes;
 import io.fairlead.controller.resources.muxes.MuxList;
 import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.othello.CommittedArrays;
@@ -13,7 +14,6 @@ import io.fairlead.controller.resources.othello.OthelloStatus;
 import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Unavailable;
-import io.fairlead.controller.resources.probes.ProbeRoutes;
 import io.fairlead.controller.resources.services.Services;
 import io.fairlead.controller.resources.targets.MetricsTargets;
 import io.fairlead.controller.resources.upkeep.Upkeeps;
@@ -137,8 +137,8 @@ public final class FairleadController implements AutoCloseable {
   }
 
   /** What probes find, and backends that health leaves alone. */
-  public ProbeRoutes probes() {
-    return new ProbeRoutes(() -> role.term().map(Term::health).orElse(List.of()), writes);
+  public HealthRoutes probes() {
+    return new HealthRoutes(() -> role.term().map(Term::health).orElse(List.of()), writes);
   }
 
   public Upkeeps upkeeps() {

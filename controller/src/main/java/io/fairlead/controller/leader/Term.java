@@ -2,12 +2,12 @@
 package io.fairlead.controller.leader;
 
 import io.fairlead.controller.resources.agents.AgentReports;
+import io.fairlead.controller.resources.health.HealthView;
 import io.fairlead.controller.resources.muxes.SettledServices;
 import io.fairlead.controller.resources.othello.OthelloCounters;
 import io.fairlead.controller.resources.othello.OthelloKeepers;
 import io.fairlead.controller.resources.othello.Surroundings;
 import io.fairlead.controller.resources.plane.Plane;
-import io.fairlead.controller.resources.probes.HealthView;
 import io.fairlead.controller.service.Addresses;
 import io.fairlead.controller.service.EventTimer;
 import io.fairlead.controller.service.ServiceWriter;

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.CtlRun;
 import io.fairlead.controller.http.Resource;
 import io.fairlead.controller.http.ServedApi;
-import io.fairlead.controller.resources.probes.HealthDecision.State;
-import io.fairlead.controller.resources.probes.HealthView;
-import io.fairlead.controller.resources.probes.ProbeRoutes;
+import io.fairlead.controller.resources.health.HealthDecision.State;
+import io.fairlead.controller.resources.health.HealthRoutes;
+import io.fairlead.controller.resources.health.HealthView;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +26,7 @@ class HealthVerbsTest extends ServedApi {
 
   @Override
   protected List<Resource> resources() {
-    return List.of(new ProbeRoutes(() -> List.copyOf(health), controller.get().probes().holds()));
+    return List.of(new HealthRoutes(() -> List.copyOf(health), controller.get().probes().holds()));
   }
 
   private String done(String line) {

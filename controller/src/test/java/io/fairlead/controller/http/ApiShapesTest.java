@@ -9,6 +9,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.http.ApiClient.Reply;
+import io.fairlead.controller.resources.health.HealthDecision.State;
+import io.fairlead.controller.resources.health.HealthRoutes;
+import io.fairlead.controller.resources.health.HealthView;
 import io.fairlead.controller.resources.inspect.FakeMux;
 import io.fairlead.controller.resources.inspect.FakeMux.Says;
 import io.fairlead.controller.resources.inspect.InspectRoutes;
@@ -16,9 +19,6 @@ import io.fairlead.controller.resources.inspect.MuxAccess;
 import io.fairlead.controller.resources.muxes.MetricsUrl;
 import io.fairlead.controller.resources.muxes.MuxServes;
 import io.fairlead.controller.resources.muxes.MuxView;
-import io.fairlead.controller.resources.probes.HealthDecision.State;
-import io.fairlead.controller.resources.probes.HealthView;
-import io.fairlead.controller.resources.probes.ProbeRoutes;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -40,7 +40,7 @@ class ApiShapesTest extends ServedApi {
   @Override
   protected List<Resource> resources() {
     return List.of(
-        new ProbeRoutes(() -> List.copyOf(health), controller.get().probes().holds()),
+        new HealthRoutes(() -> List.copyOf(health), controller.get().probes().holds()),
         new InspectRoutes(() -> asked, MuxAccess.NONE));
   }
 

@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.health;
 
-import io.fairlead.controller.http.Answer;
+import io.fairlead.controller.http.Request;
 import io.fairlead.controller.http.Resource;
 import io.fairlead.controller.http.Routes;
-import io.fairlead.controller.resources.plane.Plane;
-import io.vertx.core.buffer.Buffer;
+import io.fairlead.controller.http.Write;
+import java.util.List;
+import java.util.function.Supplier;
 
-/** For load balancers and for Prometheus. */
-public record HealthRoutes(Plane plane) implements Resource {
-  private static final String PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
-  private static final int UNAVAILABLE = 503;
+/** What probes find, and backends that health leaves alone. */
+public record HealthRoutes(Supplier<List<HealthView>> views, HealthHolds holds)
+    implements Resource {
+  private record Order(List<Integer> ids) {}
 
   @Override
   public void register(Routes routes) {
-    routes.immediate("getHealth", this::health);
-    routes.read(
-        "getMetrics", request -> Answer.ok(PROMETHEUS, Buffer.buffer(routes.metrics().scrape())));
+    routes.list("listHealth", request -> views.get(), HealthView::service, String::valueOf);
+    routes.write("holdHealth", request -> hold(request, true));
+    routes.write("releaseHealth", request -> hold(request, false));
   }
 
-  /**
-   * 503, with the same body, while reads are not served. Everyone may ask, so it costs neither a
-   * request to ZooKeeper nor a worker thread.
-   */
-  private Answer health() {
-    Answer health = Answer.ok(plane.health());
-    return plane.isServing() ? health : health.with(UNAVAILABLE);
+  private Write hold(Request request, boolean held) {
+    List<Integer> ids = request.body(Order.class).ids();
+    return Write.of(options -> holds.holdHealth(request.service(), ids, held, options));
   }
 }

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Health for load balancers, and the metrics for Prometheus. */
+/** The health of backends: what probes find, and which backends go out of service for it. */
 package io.fairlead.controller.resources.health;

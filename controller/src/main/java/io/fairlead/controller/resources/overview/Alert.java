@@ -2,9 +2,9 @@
 package io.fairlead.controller.resources.overview;
 
 import io.fairlead.controller.resources.agents.AgentView;
+import io.fairlead.controller.resources.health.HealthView;
 import io.fairlead.controller.resources.muxes.MuxService;
 import io.fairlead.controller.resources.muxes.MuxView;
-import io.fairlead.controller.resources.probes.HealthView;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -5,9 +5,9 @@ import io.fairlead.controller.http.Answer;
 import io.fairlead.controller.http.Resource;
 import io.fairlead.controller.http.Routes;
 import io.fairlead.controller.resources.agents.Agents;
+import io.fairlead.controller.resources.health.HealthView;
 import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.plane.Plane;
-import io.fairlead.controller.resources.probes.HealthView;
 import java.util.List;
 import java.util.function.Supplier;
 

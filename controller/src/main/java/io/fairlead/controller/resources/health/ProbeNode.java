@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
-import io.fairlead.controller.resources.probes.ProbeNode.Fault;
+import io.fairlead.controller.resources.health.ProbeNode.Fault;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
 import static io.fairlead.controller.resources.metrics.Gauges.gauge;
 import static io.fairlead.controller.resources.metrics.Gauges.point;
 
-import io.fairlead.controller.resources.probes.HealthDecision.State;
+import io.fairlead.controller.resources.health.HealthDecision.State;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;

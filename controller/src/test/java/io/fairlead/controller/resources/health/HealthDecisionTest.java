@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.core.image.Unhealthy.Outage;
-import io.fairlead.controller.resources.probes.Evidence.Verdict;
-import io.fairlead.controller.resources.probes.HealthDecision.Backend;
-import io.fairlead.controller.resources.probes.HealthDecision.Memory;
-import io.fairlead.controller.resources.probes.HealthDecision.Policy;
-import io.fairlead.controller.resources.probes.HealthDecision.State;
-import io.fairlead.controller.resources.probes.HealthDecision.Step;
+import io.fairlead.controller.resources.health.Evidence.Verdict;
+import io.fairlead.controller.resources.health.HealthDecision.Backend;
+import io.fairlead.controller.resources.health.HealthDecision.Memory;
+import io.fairlead.controller.resources.health.HealthDecision.Policy;
+import io.fairlead.controller.resources.health.HealthDecision.State;
+import io.fairlead.controller.resources.health.HealthDecision.Step;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

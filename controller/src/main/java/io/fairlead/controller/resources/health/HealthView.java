@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import io.fairlead.controller.resources.probes.HealthDecision.State;
+import io.fairlead.controller.resources.health.HealthDecision.State;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

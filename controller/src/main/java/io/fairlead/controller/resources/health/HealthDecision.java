@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
 import io.fairlead.controller.core.image.Transitions;
 import io.fairlead.controller.core.image.Unhealthy.Outage;
 import io.fairlead.controller.core.words.Word;
-import io.fairlead.controller.resources.probes.Evidence.Verdict;
+import io.fairlead.controller.resources.health.Evidence.Verdict;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.fairlead.controller.resources.probes;
+package io.fairlead.controller.resources.health;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.fairlead.controller.resources.probes.Evidence.Verdict;
-import io.fairlead.controller.resources.probes.ProbeNode.Fault;
+import io.fairlead.controller.resources.health.Evidence.Verdict;
+import io.fairlead.controller.resources.health.ProbeNode.Fault;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
