@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 loader.exec_module(lint)
 
 CONTROLLER = "controller/src/main/java/io/fairlead/controller"
-PLAN, STORE = f"{CONTROLLER}/plan/A.java", f"{CONTROLLER}/store/A.java"
+PLAN, SERVICE, STORE = (f"{CONTROLLER}/{package}/A.java" for package in ("plan", "service", "store"))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,15 @@ PLAN, STORE = f"{CONTROLLER}/plan/A.java", f"{CONTROLLER}/store/A.java"
         (
             "check_packages",
             {PLAN: "package a;\nimport io.fairlead.controller.store.Store;"},
-            [f"{PLAN}:2: 'import io.fairlead.controller.store.Store;'; allowed in plan: no store, leader, http, cli"],
+            [
+                f"{PLAN}:2: 'import io.fairlead.controller.store.Store;'; "
+                "allowed in plan: no store, service, leader, http, cli"
+            ],
+        ),
+        (
+            "check_packages",
+            {SERVICE: "import io.fairlead.controller.plan.Moves;\nimport io.fairlead.controller.leader.Term;"},
+            [f"{SERVICE}:2: 'import io.fairlead.controller.leader.Term;'; allowed in service: no leader, http, cli"],
         ),
         (
             "check_packages",
