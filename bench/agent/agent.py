@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -101,7 +100,7 @@ def real(args, held, stack):
     stack.callback(load.wait)
     stack.callback(load.kill)
     if load.stdout.readline() != "held\n":
-        sys.exit("agent: connections cannot be opened, see above")
+        die("connections cannot be opened, see above")
     command = [args.build / "server/fairlead-server", "agent", "--controller", controller.url, "--address", "10.1.0.21"]
     command += ["--token-file", token]
     begun = time.monotonic()

@@ -191,7 +191,7 @@ def main():
     try:
         state, failed = (None, {}) if args.kept else run(args, figures, mode)
     except (Interrupted, KeyboardInterrupt):
-        sys.exit("reproduce: interrupted; the same command continues with what has not finished")
+        die("interrupted; the same command continues with what has not finished")
     whole = mode != "quick" and not args.only
     folder = KEPT if whole else (args.state / mode / "figures").resolve()
     folder.mkdir(parents=True, exist_ok=True)
