@@ -126,6 +126,7 @@ class ServiceWriterTest {
   /** A deletion that succeeded although its answer was lost. */
   @Test
   void aServiceThatHasVanishedIsGoneAtTheSecondLook() throws Exception {
+    writer.close(); // requests alone look
     repository.delete(EPOCH, stored);
     repository.store().removeRest(EPOCH, "web");
     assertThat(refusal(writer.change(List.of(add(1)), WriteOptions.COMMIT)).kind())
