@@ -19,14 +19,14 @@ public final class History {
   private final int[] sinces;
   private final int hash;
 
-  /** Unix seconds at which the newest one left the bucket; 0 without any. */
+  /** Unix seconds at which the newest one left the bucket; long ago without any. */
   private final long newest;
 
   private History(char[] owners, int[] sinces) {
     this.owners = owners;
     this.sinces = sinces;
     this.hash = Arrays.hashCode(owners) * 31 + Arrays.hashCode(sinces);
-    this.newest = owners.length == 0 ? 0 : since(0);
+    this.newest = owners.length == 0 ? Integer.MIN_VALUE : since(0);
   }
 
   /**
