@@ -21,7 +21,7 @@ final class Periodic {
         () -> {
           try {
             step.run();
-          } catch (RuntimeException e) {
+          } catch (RuntimeException | Error e) {
             LOG.error("work of {} failed", Thread.currentThread().getName(), e);
           }
         },
