@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.service;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Unavailable;
 import io.fairlead.controller.resources.plane.WriteOptions;
@@ -75,6 +76,8 @@ public final class ClockCheck {
   private final Runnable refused;
   private final boolean isOn;
   private volatile Sample last;
+
+  @GuardedBy("this")
   private boolean wasAllowed = true;
 
   /**

@@ -2,6 +2,7 @@
 package io.fairlead.controller.service;
 
 import com.google.common.util.concurrent.MoreExecutors;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
@@ -54,11 +55,14 @@ final class EventQueue {
   private final Runnable clockSet;
 
   /** Those that have not begun, by tag. */
+  @GuardedBy("this")
   private final Map<String, Deferred> deferred = new HashMap<>();
 
   /** When the latest event of a tag began or was tried, by the monotonic clock. */
+  @GuardedBy("this")
   private final Map<String, Long> tried = new HashMap<>();
 
+  @GuardedBy("this")
   private boolean isOpen;
 
   /**
@@ -99,6 +103,7 @@ final class EventQueue {
     }
   }
 
+  @GuardedBy("this")
   private void setAlarm(String tag, Deferred event) {
     Long last = tried.get(tag);
     long earliest = last == null ? timer.nanos() : last + SPACING.toNanos();
@@ -129,8 +134,9 @@ final class EventQueue {
   /** The wall clock was set. */
   synchronized void clockSet() {
     for (Map.Entry<String, Deferred> each : Map.copyOf(deferred).entrySet()) {
-      each.getValue().alarm.cancel(false);
-      setAlarm(each.getKey(), each.getValue());
+      if (each.getValue().alarm.cancel(false)) { // one that has rung looks at the clock itself
+        setAlarm(each.getKey(), each.getValue());
+      }
     }
     execute(clockSet);
   }

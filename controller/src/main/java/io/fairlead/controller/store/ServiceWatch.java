@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -80,7 +81,9 @@ public final class ServiceWatch<T> implements AutoCloseable {
   /** Replaced, never emptied: who reads one that is not followed any more finds all of it. */
   private volatile Copy<T> copy = new Copy<>(Map.of(), Map.of());
 
+  @GuardedBy("changed")
   private final Set<String> changed = new HashSet<>();
+
   private volatile boolean isPaused;
 
   /** Whether events may be missing, as after a lost connection; used by {@code thread} only. */

@@ -129,6 +129,19 @@ class EventQueueTest {
   }
 
   @Test
+  void anEventWhoseAlarmHasRungGetsNoSecondOne() {
+    time.isLeading = false;
+    schedule("a", 1, "a");
+    time.isFree = false;
+    pass(2000);
+    time.jump(Duration.ofMinutes(1));
+    pass(EventTimer.COMPARISONS.toMillis());
+    time.isFree = true;
+    pass(10_000);
+    assertThat(time.alarms()).isEqualTo(1);
+  }
+
+  @Test
   void aClosedQueueDropsWhatHasNotBegun() {
     schedule("a", 1, "a");
     schedule("b", 3, "b");

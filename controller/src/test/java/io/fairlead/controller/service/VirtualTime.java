@@ -55,6 +55,11 @@ final class VirtualTime implements InstantSource {
     return nanos;
   }
 
+  /** How many alarms are set. */
+  long alarms() {
+    return alarms.stream().filter(each -> !each.future().isDone()).count();
+  }
+
   /** Runs events, one at a time and not before {@link #run}. */
   Executor threads() {
     return events::add;
@@ -82,6 +87,7 @@ final class VirtualTime implements InstantSource {
       while (!alarms.isEmpty() && alarms.peek().at() <= nanos) {
         Alarm ringing = alarms.poll();
         if (!ringing.future().isCancelled()) {
+          ringing.future().complete(null);
           ringing.ring().run();
         }
         run();
