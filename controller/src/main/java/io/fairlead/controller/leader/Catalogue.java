@@ -185,11 +185,11 @@ final class Catalogue implements Images {
     }
   }
 
-  /** Returns once what was committed before this call shows. */
-  void awaitShown() {
+  /** Waits for what is being committed. Whether what was committed before this call shows then. */
+  boolean awaitShown() {
     creating.lock();
     creating.unlock();
-    writers.values().forEach(ServiceWriter::awaitShown);
+    return writers.values().stream().allMatch(ServiceWriter::awaitShown);
   }
 
   private List<ServiceImage> images() {

@@ -46,8 +46,9 @@ final class Reads implements Plane {
         return;
       }
       Optional<Term> term = role.get().term();
-      if (term.isPresent() && from.repository.store().isLatest(term.get().epoch())) {
-        term.get().catalogue().awaitShown(); // others may have read what is just committed here
+      if (term.isPresent()
+          && from.repository.store().isLatest(term.get().epoch())
+          && term.get().catalogue().awaitShown()) { // others may have read it already
         return;
       }
     } catch (StoreException e) {

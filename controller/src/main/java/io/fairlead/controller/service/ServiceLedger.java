@@ -32,8 +32,8 @@ final class ServiceLedger {
   /** Held from the start of a commit until reads show it. */
   private final Lock committing = new ReentrantLock();
 
-  /** Whether ZooKeeper may differ from {@code stored}; for the event thread only. */
-  private boolean isUncertain;
+  /** Whether ZooKeeper may differ from {@code stored}; set by the event thread only. */
+  private volatile boolean isUncertain;
 
   /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
@@ -69,10 +69,14 @@ final class ServiceLedger {
     return !isUncertain && !isGone;
   }
 
-  /** Returns once readers see everything that was committed before this call. */
-  void awaitShown() {
+  /**
+   * Waits for what is being committed. Whether readers see everything then that was committed
+   * before this call: not while it is unknown whether a commit took place.
+   */
+  boolean awaitShown() {
     committing.lock();
     committing.unlock();
+    return !isUncertain;
   }
 
   /** A write may have failed or not: what ZooKeeper has is read before anything else. */
@@ -183,6 +187,9 @@ final class ServiceLedger {
     committing.lock();
     try {
       step.run();
+    } catch (StoreException | RuntimeException | Error e) {
+      doubt();
+      throw e;
     } finally {
       committing.unlock();
     }

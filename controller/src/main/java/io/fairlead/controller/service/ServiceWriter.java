@@ -125,9 +125,9 @@ public final class ServiceWriter implements ArraysWriter {
     return ledger.isGone();
   }
 
-  /** Returns once readers see everything that was committed before this call. */
-  public void awaitShown() {
-    ledger.awaitShown();
+  /** As {@link ServiceLedger#awaitShown}. */
+  public boolean awaitShown() {
+    return ledger.awaitShown();
   }
 
   public String name() {
@@ -388,6 +388,9 @@ public final class ServiceWriter implements ArraysWriter {
       return;
     }
     snapshots.beginIfDue();
+    if (!ledger.isKnown()) {
+      events.schedule("read again", EventQueue.AT_ONCE, at -> run(() -> {}, failure -> {}));
+    }
     Instant now = clock.shown();
     for (Work work : works) {
       events.schedule(

@@ -3,6 +3,7 @@ package io.fairlead.controller.leader;
 
 import static io.fairlead.controller.Requests.add;
 import static io.fairlead.controller.Requests.done;
+import static io.fairlead.controller.Requests.refusal;
 import static io.fairlead.controller.Requests.spec;
 import static io.fairlead.controller.Requests.weight;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -104,6 +105,39 @@ class ConfirmedReadsTest {
     } catch (TimeoutException e) {
       return false;
     }
+  }
+
+  /** A commit of which only ZooKeeper knows is read again, without another request. */
+  @Test
+  void theLeaderReadsWhatItDoesNotKnowToBeCommitted() throws Exception {
+    try (TestingServer server = TestZooKeeper.start();
+        FairleadController leader = open(server.getConnectString(), "leader", this::notLearning)) {
+      assertThat(leader.awaitLeader(SOON)).isTrue();
+      done(leader.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
+      done(leader.backends().change("web", List.of(add(1), add(2)), WriteOptions.COMMIT));
+      isHolding = true;
+      Refusal unknown =
+          refusal(leader.backends().change("web", List.of(weight(1, 7)), WriteOptions.COMMIT));
+      assertThat(unknown.kind()).isEqualTo(Refusal.Kind.UNAVAILABLE);
+      await().atMost(SOON).until(() -> confirms(leader));
+      assertThat(leader.plane().health().epoch()).isEqualTo(1);
+      assertThat(Shown.backends(leader, "web").get(0).weight()).isEqualTo(7);
+    }
+  }
+
+  private Store notLearning(Store real) {
+    return Proxied.by(
+        Store.class,
+        (self, method, arguments) -> {
+          Object result = Proxied.call(real, method, arguments);
+          if (method.getName().equals("write")
+              && isHolding
+              && Thread.currentThread().getName().startsWith("writer")) {
+            isHolding = false;
+            throw new IllegalStateException("the answer is lost");
+          }
+          return result;
+        });
   }
 
   /** Its commits are applied, and it gets their answers when the test is over. */
