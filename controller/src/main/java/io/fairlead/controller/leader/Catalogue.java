@@ -266,12 +266,13 @@ final class Catalogue implements Images {
   private Result create(ServiceSpec spec, List<Change.Add> pool, WriteOptions options)
       throws StoreException {
     options.precondition().check(Optional.empty());
-    long now = clock.seconds(options);
+    Instant now = clock.second(options);
     ServiceIds.Next next = DeletedServices.nextId(repository.store().serviceIds(), now);
     ServiceConfig config = ServiceRules.created(spec, next.id(), random);
     checkListeners(config);
     ClusterSettings settings = ClusterRules.with(guard.settings(), spec.vipRanges());
-    ServiceImage image = ServiceImage.create(config, now).startingAt(next.generation());
+    ServiceImage image =
+        ServiceImage.create(config, now.getEpochSecond()).startingAt(next.generation());
     Result result = Result.unmoved(image, options.dryRun());
     if (!pool.isEmpty()) {
       PoolPlan plan = PoolPlan.of(image, List.copyOf(pool), now, options);
@@ -296,7 +297,7 @@ final class Catalogue implements Images {
 
   /** Where it is not known whether it was written, its addresses stay claimed. */
   private StoredService createClaimed(
-      ServiceRepository noting, ServiceImage image, ClusterSettings settings, long now)
+      ServiceRepository noting, ServiceImage image, ClusterSettings settings, Instant now)
       throws StoreException {
     addresses.claim(image, settings, now);
     boolean isKnown = true;
@@ -349,7 +350,7 @@ final class Catalogue implements Images {
     addresses.check(settings);
     Result result = Result.unmoved("", 0, options.dryRun());
     if (!options.dryRun()) {
-      clock.seconds(options);
+      clock.second(options);
       repository
           .with(notes.of(epoch, options.origin(), result))
           .store()
@@ -492,7 +493,7 @@ final class Catalogue implements Images {
     }
     StoredService before = kept.get();
     checkListeners(before.image().config());
-    long now = Math.max(clock.seconds(options), before.image().ring().committed());
+    Instant now = before.image().nextCommit(clock.second(options));
     PoolPlan plan = PoolPlan.of(before.image(), Runs.EMPTY, now, options.dryRun());
     addresses.check(plan.after(), guard.settings(), now);
     Result result = plan.result().asCreated();

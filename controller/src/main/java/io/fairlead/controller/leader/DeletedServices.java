@@ -8,6 +8,7 @@ import io.fairlead.controller.resources.services.Listeners;
 import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore.Deleted;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -43,10 +44,9 @@ final class DeletedServices {
   /**
    * What a new service gets.
    *
-   * @param now Unix seconds
    * @throws Refusal if no id is free
    */
-  static ServiceIds.Next nextId(ServiceIds ids, long now) {
+  static ServiceIds.Next nextId(ServiceIds ids, Instant now) {
     return ids.next(now)
         .orElseThrow(
             () ->
@@ -55,7 +55,7 @@ final class DeletedServices {
                     "none is free",
                     "this in %d s: ids of deleted services, %d now, are free %d h after the deletion"
                         .formatted(
-                            Math.max(0, ids.nextAt() - now),
+                            Math.max(0, ids.nextAt() - now.getEpochSecond()),
                             ids.free().size(),
                             ServiceIds.QUARANTINE.toHours())));
   }

@@ -26,6 +26,7 @@ import io.fairlead.controller.service.ServiceWriter;
 import io.fairlead.controller.store.repository.StoredService;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -339,7 +340,9 @@ final class HealthWork {
                   votes.silent(),
                   faults,
                   outage.filter(Unhealthy.Outage::isOut).map(Unhealthy.Outage::since),
-                  outage.map(last -> HealthDecision.times(last, now)).filter(times -> times > 0),
+                  outage
+                      .map(last -> HealthDecision.times(last, Instant.ofEpochSecond(now)))
+                      .filter(times -> times > 0),
                   Optional.ofNullable(step.returns().get(id))));
         });
     return new HealthView(

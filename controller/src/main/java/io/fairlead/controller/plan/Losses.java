@@ -13,6 +13,7 @@ import io.fairlead.controller.core.words.AssignmentMethod;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
+import java.time.Instant;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -32,17 +33,18 @@ final class Losses {
   private final Set<Integer> dead;
   private final Ring ring;
   private final FormerOwners formers;
+  private final Instant now;
   private int waiting;
 
   /**
    * @param pool afterwards
    * @param dead backends that are gone
-   * @param now Unix seconds
    */
-  Losses(ServiceImage before, SortedMap<Integer, Member> pool, Set<Integer> dead, long now) {
+  Losses(ServiceImage before, SortedMap<Integer, Member> pool, Set<Integer> dead, Instant now) {
     this.before = before;
     this.pool = pool;
     this.dead = dead;
+    this.now = now;
     ring = before.ring().without(dead);
     formers = before.formerOwners(now, pool);
   }
@@ -168,11 +170,11 @@ final class Losses {
   /** The image with the job that moves what waits. */
   ServiceImage withJob(ServiceImage image, Runs runs) {
     UpkeepState job =
-        UpkeepState.builder(Kind.REBALANCE, formers.now())
+        UpkeepState.builder(Kind.REBALANCE, now)
             .limits(1, Ring.BUCKETS_MAX)
             .costs(image.upkeep().map(UpkeepState::costs).orElseGet(TreeMap::new))
             .build()
-            .after(formers.now(), runs.buckets(), waiting, false);
+            .after(now, runs.buckets(), waiting, false);
     return image.withUpkeep(job);
   }
 

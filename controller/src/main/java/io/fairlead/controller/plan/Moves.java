@@ -3,6 +3,7 @@ package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Backend;
+import io.fairlead.controller.core.ring.FormerOwners;
 import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.ring.Runs;
@@ -21,21 +22,19 @@ final class Moves {
   private static final int LISTED = 4096;
 
   private final Ring ring;
-  private final long now;
-  private final int windowSeconds;
+  private final FormerOwners formers;
   private final List<Move> moves = new ArrayList<>();
   private int moved;
   private int stillChained;
   private int unchained;
 
-  private Moves(ServiceImage before, long now) {
+  private Moves(ServiceImage before, FormerOwners formers) {
     this.ring = before.ring();
-    this.now = now;
-    this.windowSeconds = before.config().chainedSeconds();
+    this.formers = formers;
   }
 
-  static Result.Moved of(ServiceImage before, Runs runs, long now, Losses losses) {
-    Moves all = new Moves(before, now);
+  static Result.Moved of(ServiceImage before, Runs runs, Losses losses) {
+    Moves all = new Moves(before, losses.formers());
     all.countUnchained(losses.dead());
     for (int run = 0; run < runs.size(); run++) {
       for (int bucket = runs.start(run); bucket < runs.end(run); bucket++) {
@@ -64,7 +63,7 @@ final class Moves {
     for (int bucket = 0; !dead.isEmpty() && bucket < ring.buckets(); bucket++) {
       History history = ring.history(bucket);
       unchained +=
-          IntStream.range(0, history.open(now, windowSeconds))
+          IntStream.range(0, history.open(formers.now(), formers.windowSeconds()))
                   .anyMatch(i -> dead.contains(history.owner(i)))
               ? 1
               : 0;
@@ -74,7 +73,7 @@ final class Moves {
   private void move(int bucket, int to) {
     int from = ring.current(bucket);
     moved++;
-    stillChained += ring.isMoved(bucket, now, windowSeconds) ? 1 : 0;
+    stillChained += ring.isMoved(bucket, formers.now(), formers.windowSeconds()) ? 1 : 0;
     int last = moves.size() - 1;
     if (last >= 0
         && moves.get(last).start() + moves.get(last).count() == bucket

@@ -10,6 +10,7 @@ import io.fairlead.controller.core.words.AssignmentMethod;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.health.HealthDecision;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -100,7 +101,7 @@ public final class OutageRules {
 
   /** The outages after {@code changes}; gives those that go on weight 0 in {@code pool}. */
   static Unhealthy weighed(
-      ServiceImage before, List<Change> changes, SortedMap<Integer, Member> pool, long now) {
+      ServiceImage before, List<Change> changes, SortedMap<Integer, Member> pool, Instant now) {
     Unhealthy health = before.transitions().health();
     for (Change change : changes) {
       Member member = pool.get(change.id());
@@ -118,7 +119,7 @@ public final class OutageRules {
   }
 
   /** With the outages of these backends over. */
-  static Unhealthy over(Unhealthy before, Collection<Integer> ids, long now) {
+  static Unhealthy over(Unhealthy before, Collection<Integer> ids, Instant now) {
     Unhealthy health = before;
     for (int id : ids) {
       health = health.back(id, now);
@@ -146,7 +147,7 @@ public final class OutageRules {
   }
 
   /** A backend that returns starts slowly if the service's backends do. */
-  static Transitions after(ServiceImage before, Transitions state, Order order, long now) {
+  static Transitions after(ServiceImage before, Transitions state, Order order, Instant now) {
     Unhealthy health = state.health();
     for (Map.Entry<Integer, String> each : order.out().entrySet()) {
       int id = each.getKey();
@@ -156,7 +157,13 @@ public final class OutageRules {
       health =
           health.with(
               id,
-              new Outage(now, weight, each.getValue(), times, Optional.empty(), Optional.empty()));
+              new Outage(
+                  now.getEpochSecond(),
+                  weight,
+                  each.getValue(),
+                  times,
+                  Optional.empty(),
+                  Optional.empty()));
     }
     for (int id : order.dead()) {
       health = health.died(id, before.pool().get(id).address().toString(), now);
@@ -178,7 +185,9 @@ public final class OutageRules {
         starts.put(id, seconds);
       }
     }
-    return state.with(health.since(now - HealthDecision.FORGIVEN_SECONDS)).starting(starts, now);
+    return state
+        .with(health.since(now.minusSeconds(HealthDecision.FORGIVEN_SECONDS)))
+        .starting(starts, now);
   }
 
   /** Holds or releases backends; one that is out comes back when it is held. */
@@ -195,7 +204,7 @@ public final class OutageRules {
     return Order.back(back);
   }
 
-  static Transitions withHolds(Transitions state, List<Integer> ids, boolean isHeld, long now) {
+  static Transitions withHolds(Transitions state, List<Integer> ids, boolean isHeld, Instant now) {
     Unhealthy health = state.health();
     for (int id : ids) {
       health = isHeld ? health.held(id, now) : health.released(id);

@@ -24,6 +24,7 @@ import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -42,12 +43,12 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * Every accepted list is one generation, even if no bucket moves, so that callers that wait for
    * their generation see it.
    *
-   * @param now Unix seconds; time never goes back from one generation to the next
+   * @param now time never goes back from one generation to the next
    * @throws Refusal if a change is not allowed, or needs a consent that the options don't give
    */
   public static PoolPlan of(
-      ServiceImage before, List<Change> changes, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+      ServiceImage before, List<Change> changes, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
     Transitions transitions =
         SlowStartRules.after(before, changes, pool, committed)
@@ -66,8 +67,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The same pool, with its buckets assigned as the configuration of {@code before} says. */
-  public static PoolPlan of(ServiceImage before, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+  public static PoolPlan of(ServiceImage before, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     return sharedOut(before, before.pool(), Set.of(), committed, options);
   }
 
@@ -83,8 +84,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /** Drains backends, or changes the deadline or end of drains that run. */
   public static PoolPlan drain(
-      ServiceImage before, DrainOrder order, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+      ServiceImage before, DrainOrder order, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     SortedMap<Integer, Drain> drains = DrainRules.drains(before, order, committed);
     List<Change> changes = DrainRules.changes(before, order.ids());
     return transited(
@@ -100,8 +101,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /** Keeps health from taking backends out of service, or no longer. */
   public static PoolPlan holdHealth(
-      ServiceImage before, List<Integer> ids, boolean isHeld, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+      ServiceImage before, List<Integer> ids, boolean isHeld, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     OutageRules.Order back = OutageRules.held(before, ids, isHeld);
     return transited(
         before,
@@ -115,8 +116,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /** Takes backends out of service, or back into it, by what probes find. */
   public static PoolPlan health(
-      ServiceImage before, OutageRules.Order order, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+      ServiceImage before, OutageRules.Order order, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     return transited(
         before,
         OutageRules.changes(before, order),
@@ -131,8 +132,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   /** Gives draining backends their weights back. */
   public static PoolPlan undrain(
-      ServiceImage before, List<Integer> ids, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+      ServiceImage before, List<Integer> ids, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     List<Change> changes = DrainRules.undoing(before, ids);
     return transited(before, changes, state -> state.undrained(ids), committed, options);
   }
@@ -143,8 +144,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
    * servers' connections would come by it.
    */
   public static PoolPlan ended(
-      ServiceImage before, SortedMap<Integer, Drain.End> ends, long now, WriteOptions options) {
-    long committed = Math.max(now, before.ring().committed());
+      ServiceImage before, SortedMap<Integer, Drain.End> ends, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
     SortedMap<Integer, Drain> kept = new TreeMap<>();
     SortedMap<Integer, Drain> removed = new TreeMap<>();
     List<Change> changes = new ArrayList<>();
@@ -207,7 +208,7 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
       ServiceImage before,
       List<Change> changes,
       UnaryOperator<Transitions> change,
-      long committed,
+      Instant committed,
       WriteOptions options) {
     SortedMap<Integer, Member> pool =
         changes.isEmpty() ? before.pool() : PoolRules.change(before, changes, committed);
@@ -217,8 +218,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The next step of all slow starts; buckets that would lose an owner wait for a later one. */
-  public static PoolPlan step(ServiceImage before, long now) {
-    long committed = Math.max(now, before.ring().committed());
+  public static PoolPlan step(ServiceImage before, Instant now) {
+    Instant committed = before.nextCommit(now);
     ServiceImage from = before.withTransitions(before.transitions().at(committed));
     return sharedOut(from, from.pool(), Set.of(), committed, WriteOptions.COMMIT.with(OnLoss.KEEP));
   }
@@ -235,24 +236,26 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
   }
 
   /** The same pool with these buckets moved. */
-  public static PoolPlan of(ServiceImage before, Runs runs, long committed, boolean dryRun) {
+  public static PoolPlan of(ServiceImage before, Runs runs, Instant committed, boolean dryRun) {
     Losses losses = new Losses(before, before.pool(), Set.of(), committed);
     return of(before, before.pool(), runs, losses, committed, dryRun);
   }
 
   /** The same pool and owners, without these former owners. */
-  public static PoolPlan releasing(ServiceImage before, Runs releases, long committed) {
+  public static PoolPlan releasing(ServiceImage before, Runs releases, Instant committed) {
     Delta delta =
-        Delta.after(before.ring(), committed, List.of(), Runs.EMPTY)
-            .closing(before.config().closedUntil(committed, false))
+        Delta.after(before.ring(), committed.getEpochSecond(), List.of(), Runs.EMPTY)
+            .closing(before.config().closedUntil(committed.getEpochSecond(), false))
             .releasing(releases);
     return of(before, delta, new Losses(before, before.pool(), Set.of(), committed), false);
   }
 
   /** Without the former owners whose window is over; empty if there are none. */
-  public static Optional<PoolPlan> closing(ServiceImage before, long committed, boolean dryRun) {
-    long closed = before.config().closedUntil(committed, true);
-    Delta delta = Delta.after(before.ring(), committed, List.of(), Runs.EMPTY).closing(closed);
+  public static Optional<PoolPlan> closing(ServiceImage before, Instant committed, boolean dryRun) {
+    long closed = before.config().closedUntil(committed.getEpochSecond(), true);
+    Delta delta =
+        Delta.after(before.ring(), committed.getEpochSecond(), List.of(), Runs.EMPTY)
+            .closing(closed);
     PoolPlan plan =
         of(before, delta, new Losses(before, before.pool(), Set.of(), committed), dryRun);
     return Optional.of(plan).filter(some -> !some.after().ring().hasHistoriesOf(before.ring()));
@@ -269,7 +272,7 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
       ServiceImage before,
       SortedMap<Integer, Member> pool,
       Set<Integer> dead,
-      long committed,
+      Instant committed,
       WriteOptions options) {
     Losses losses = new Losses(before, pool, dead, committed);
     Runs assigned =
@@ -300,13 +303,13 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
       SortedMap<Integer, Member> pool,
       Runs runs,
       Losses losses,
-      long committed,
+      Instant committed,
       boolean dryRun) {
     Ring ring = before.ring();
     List<Backend> changed = changedBackends(before, pool, losses.dead());
-    long closed = before.config().closedUntil(committed, !changed.isEmpty());
+    long closed = before.config().closedUntil(committed.getEpochSecond(), !changed.isEmpty());
     Delta delta =
-        Delta.after(ring, committed, changed, runs)
+        Delta.after(ring, committed.getEpochSecond(), changed, runs)
             .closing(closed)
             .releasing(ring.overflow(runs, losses.formers().most(), losses.dead(), closed));
     return of(before, delta, losses, dryRun);
@@ -314,7 +317,7 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
 
   private static PoolPlan of(ServiceImage before, Delta delta, Losses losses, boolean dryRun) {
     ServiceImage after = before.withRing(applied(before.ring(), delta));
-    Result.Moved moved = Moves.of(before, delta.moves(), delta.committed(), losses);
+    Result.Moved moved = Moves.of(before, delta.moves(), losses);
     return new PoolPlan(
         after,
         delta,

@@ -9,6 +9,7 @@ import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
+import java.time.Instant;
 import java.util.Optional;
 
 /**
@@ -29,11 +30,10 @@ public record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Re
    * between the two commits harms nothing, since such owners mean nothing without a hold. The next
    * one begins the hold (protocol/README.md §5, closed until).
    *
-   * @param now Unix seconds
    * @throws Refusal if chained buckets would be so for less time, and the options do not allow that
    */
   public static Readied of(
-      ServiceImage image, ServiceConfig wanted, long now, WriteOptions options) {
+      ServiceImage image, ServiceConfig wanted, Instant now, WriteOptions options) {
     boolean dryRun = options.dryRun();
     Optional<Result.Hold> hold =
         wanted.holdSeconds() == image.config().holdSeconds()
@@ -45,8 +45,7 @@ public record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Re
           .ifPresent(change -> refuse(image, wanted, now, change));
     }
     if (image.config().holdSeconds() == 0 && wanted.holdSeconds() > 0) {
-      long committed = Math.max(now, image.ring().committed());
-      Optional<PoolPlan> plan = PoolPlan.closing(image, committed, dryRun);
+      Optional<PoolPlan> plan = PoolPlan.closing(image, image.nextCommit(now), dryRun);
       if (plan.isPresent()) {
         return new Readied(plan.get().after().withConfig(wanted), plan, hold);
       }
@@ -55,16 +54,14 @@ public record Readied(ServiceImage image, Optional<PoolPlan> before, Optional<Re
   }
 
   /** A generation in which muxes see that a hold begins or ends; empty if none does. */
-  public Optional<PoolPlan> turn(ServiceImage former, long now, boolean dryRun) {
+  public Optional<PoolPlan> turn(ServiceImage former, Instant now, boolean dryRun) {
     return former.config().releasesOwners() == image.config().releasesOwners()
         ? Optional.empty()
-        : Optional.of(
-            PoolPlan.of(image, Runs.EMPTY, Math.max(now, image.ring().committed()), dryRun)
-                .with(hold));
+        : Optional.of(PoolPlan.of(image, Runs.EMPTY, image.nextCommit(now), dryRun).with(hold));
   }
 
   private static void refuse(
-      ServiceImage image, ServiceConfig wanted, long now, Result.Hold change) {
+      ServiceImage image, ServiceConfig wanted, Instant now, Result.Hold change) {
     boolean isWindow = wanted.windowSeconds() < image.config().windowSeconds();
     throw Refusal.conflict(
         isWindow ? "windowSeconds" : "holdSeconds",

@@ -12,6 +12,7 @@ import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.words.AssignmentMethod;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.upkeep.UpkeepOrder;
+import java.time.Instant;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -32,10 +33,9 @@ public final class UpkeepPlan {
   /**
    * The first iteration of what the caller ordered.
    *
-   * @param now Unix seconds
    * @throws Refusal if it is not allowed
    */
-  public PoolPlan start(ServiceImage before, UpkeepOrder order, long now, boolean dryRun) {
+  public PoolPlan start(ServiceImage before, UpkeepOrder order, Instant now, boolean dryRun) {
     check(before, order);
     UpkeepState state =
         UpkeepState.builder(order.kind(), now)
@@ -49,10 +49,10 @@ public final class UpkeepPlan {
   }
 
   /** The next iteration of the upkeep that runs in {@code before}. */
-  public PoolPlan step(ServiceImage before, long now, boolean dryRun) {
+  public PoolPlan step(ServiceImage before, Instant now, boolean dryRun) {
     UpkeepState state = before.upkeep().orElseThrow();
     Ring ring = before.ring();
-    long committed = Math.max(now, ring.committed());
+    Instant committed = before.nextCommit(now);
     Upkeep upkeep = state.kind() == Kind.REBALANCE ? new Rebalance() : defragmentation;
     Upkeep.Step step =
         upkeep.step(

@@ -9,6 +9,7 @@ import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.resources.backends.Reserved;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -45,14 +46,14 @@ public final class Addresses {
   }
 
   /** Claims a new service, which comes with these settings of the cluster. */
-  public synchronized void claim(ServiceImage created, ClusterSettings settings, long now) {
+  public synchronized void claim(ServiceImage created, ClusterSettings settings, Instant now) {
     if (check(Optional.empty(), created, settings, now)) {
       coming.put(created.config().name(), created);
     }
   }
 
-  /** As {@link #claim(ServiceImage, ClusterSettings, long)}, but claims nothing. */
-  public synchronized void check(ServiceImage created, ClusterSettings settings, long now) {
+  /** As {@link #claim(ServiceImage, ClusterSettings, Instant)}, but claims nothing. */
+  public synchronized void check(ServiceImage created, ClusterSettings settings, Instant now) {
     check(Optional.empty(), created, settings, now);
   }
 
@@ -60,12 +61,11 @@ public final class Addresses {
    * Claims what a service will be, until {@link #settle}. What it had before is not checked. If the
    * write then fails, it stays claimed until the service has been read again.
    *
-   * @param now Unix seconds
    * @param dryRun whether to check only
    * @throws Refusal if a new VIP is a backend's address, or a new backend's address a VIP, here or
    *     elsewhere, or if the guard does not allow a new VIP
    */
-  synchronized void claim(ServiceImage before, ServiceImage after, long now, boolean dryRun) {
+  synchronized void claim(ServiceImage before, ServiceImage after, Instant now, boolean dryRun) {
     if (check(Optional.of(before), after, guard.settings(), now) && !dryRun) {
       coming.put(after.config().name(), after);
     }
@@ -74,7 +74,7 @@ public final class Addresses {
   /** Whether any VIP or backend is new. */
   @GuardedBy("this")
   private boolean check(
-      Optional<ServiceImage> before, ServiceImage after, ClusterSettings settings, long now) {
+      Optional<ServiceImage> before, ServiceImage after, ClusterSettings settings, Instant now) {
     Set<Address> vips = vips(after);
     Set<Address> backends = backends(after);
     before.ifPresent(
@@ -145,7 +145,7 @@ public final class Addresses {
     return shared;
   }
 
-  private static void checkVips(Set<Address> vips, ServiceImage image, long now) {
+  private static void checkVips(Set<Address> vips, ServiceImage image, Instant now) {
     if (vips.isEmpty()) {
       return;
     }

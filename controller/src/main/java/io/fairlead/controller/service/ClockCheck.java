@@ -9,6 +9,7 @@ import io.fairlead.controller.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
@@ -139,13 +140,13 @@ public final class ClockCheck {
   }
 
   /**
-   * Unix seconds to commit, or only to plan, a write with.
+   * The whole second to commit, or only to plan, a write with.
    *
    * @throws Refusal if the write is to be committed and the clock is off, or ZooKeeper's time is
    *     not known
    */
-  public long seconds(WriteOptions options) {
-    return isOn && !options.dryRun() ? compared().getEpochSecond() : shownSeconds();
+  public Instant second(WriteOptions options) {
+    return (isOn && !options.dryRun() ? compared() : shown()).truncatedTo(ChronoUnit.SECONDS);
   }
 
   /**

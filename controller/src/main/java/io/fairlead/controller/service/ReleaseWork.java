@@ -108,12 +108,12 @@ public final class ReleaseWork implements Work {
     if (isNaming || questions.isAsking()) {
       last = now;
       config = image.config();
-      release(image, Math.max(now.getEpochSecond(), image.ring().committed()));
+      release(image, image.nextCommit(now));
     }
   }
 
-  private void release(ServiceImage image, long now) throws StoreException {
-    see(image, Instant.ofEpochSecond(now));
+  private void release(ServiceImage image, Instant now) throws StoreException {
+    see(image, now);
     String service = image.config().name();
     ServiceImage left = image;
     Release release = Release.of(image, now, questions.answers(service));
@@ -125,7 +125,7 @@ public final class ReleaseWork implements Work {
       metrics.released(service, "limit", release.atLimit());
       metrics.released(service, "single", release.single());
     }
-    see(left, Instant.ofEpochSecond(now));
-    questions.ask(left, now);
+    see(left, now);
+    questions.ask(left, now.getEpochSecond());
   }
 }

@@ -110,7 +110,7 @@ final class ServiceLedger {
    */
   Result commit(PoolPlan plan, Optional<PoolPlan> before, WriteOptions options)
       throws StoreException {
-    addresses.claim(image(), plan.after(), clock.seconds(options), options.dryRun());
+    addresses.claim(image(), plan.after(), clock.second(options), options.dryRun());
     if (!options.dryRun()) {
       if (before.isPresent()) {
         commitUnnoted(before.get());
@@ -151,7 +151,7 @@ final class ServiceLedger {
   Result commitConfig(
       ServiceImage after, Optional<PoolPlan> before, Result result, WriteOptions options)
       throws StoreException {
-    addresses.claim(image(), after, clock.seconds(options), options.dryRun());
+    addresses.claim(image(), after, clock.second(options), options.dryRun());
     if (!options.dryRun()) {
       if (before.isPresent()) {
         commitUnnoted(before.get());
@@ -164,7 +164,7 @@ final class ServiceLedger {
   }
 
   void delete(Result result, WriteOptions options) throws StoreException {
-    clock.seconds(options); // refuses if it is off
+    clock.second(options); // refuses if it is off
     ServiceRepository noting = noting(options, result);
     show(
         () -> {

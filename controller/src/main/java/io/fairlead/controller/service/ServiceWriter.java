@@ -169,9 +169,9 @@ public final class ServiceWriter implements ArraysWriter {
         });
   }
 
-  /** What a request makes of an image at a time, Unix seconds. */
+  /** What a request makes of an image at a time. */
   public interface Plan {
-    PoolPlan of(ServiceImage image, long now);
+    PoolPlan of(ServiceImage image, Instant now);
   }
 
   /** Commits {@code plan}, unless it has nothing to do. */
@@ -179,7 +179,7 @@ public final class ServiceWriter implements ArraysWriter {
     return submit(
         options,
         () -> {
-          PoolPlan planned = plan.of(image(), clock.seconds(options));
+          PoolPlan planned = plan.of(image(), clock.second(options));
           return planned.isEmpty(image())
               ? unchanged(image(), options.dryRun())
               : ledger.commit(planned, options);
@@ -192,7 +192,7 @@ public final class ServiceWriter implements ArraysWriter {
         options,
         () ->
             ledger.commit(
-                upkeep.start(image(), order, clock.seconds(options), options.dryRun()), options));
+                upkeep.start(image(), order, clock.second(options), options.dryRun()), options));
   }
 
   /** Stops a running rebalance or defragmentation; does nothing if none is running. */
@@ -204,7 +204,7 @@ public final class ServiceWriter implements ArraysWriter {
             return unchanged(image(), options.dryRun());
           }
           ServiceImage after = image().withUpkeep(image().upkeep().get().stopped());
-          long now = Math.max(clock.seconds(options), image().ring().committed());
+          Instant now = image().nextCommit(clock.second(options));
           return ledger.commit(PoolPlan.of(after, Runs.EMPTY, now, options.dryRun()), options);
         });
   }
@@ -216,8 +216,8 @@ public final class ServiceWriter implements ArraysWriter {
     return submit(
             WriteOptions.COMMIT,
             () -> {
-              long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
-              Optional<Commit> proposed = proposal.on(stored(), now);
+              Instant now = image().nextCommit(clock.second(WriteOptions.COMMIT));
+              Optional<Commit> proposed = proposal.on(stored(), now.getEpochSecond());
               if (proposed.isPresent()) {
                 Optional<LatestArrays> before = stored().state().arrays();
                 ledger.commitUnnoted(
@@ -251,7 +251,7 @@ public final class ServiceWriter implements ArraysWriter {
     return submit(
             WriteOptions.COMMIT,
             () -> {
-              long now = Math.max(clock.seconds(WriteOptions.COMMIT), image().ring().committed());
+              Instant now = image().nextCommit(clock.second(WriteOptions.COMMIT));
               ledger.commitUnnoted(PoolPlan.of(image(), Runs.EMPTY, now, false));
               return unchanged(image(), false);
             })
@@ -296,7 +296,7 @@ public final class ServiceWriter implements ArraysWriter {
   private Result commit(Readied readied, List<Change> changes, WriteOptions options)
       throws StoreException {
     ServiceImage from = readied.image();
-    long now = clock.seconds(options);
+    Instant now = clock.second(options);
     ServiceImage ready = isSharedOutAs(from.config()) ? from : from.withoutJobs();
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())
@@ -311,7 +311,7 @@ public final class ServiceWriter implements ArraysWriter {
 
   /** The image to start from, with {@code wanted} as configuration. */
   private Readied readied(ServiceConfig wanted, WriteOptions options) {
-    long now = clock.seconds(options);
+    Instant now = clock.second(options);
     Readied from = Readied.of(image(), wanted, now, options);
     ServiceRules.checkWindow(from.withConfigOf(image()), wanted.windowSeconds(), now);
     return from;
@@ -323,7 +323,7 @@ public final class ServiceWriter implements ArraysWriter {
     if (!isSharedOutAs(changed)) {
       return commit(from, List.of(), options);
     }
-    Optional<PoolPlan> turn = from.turn(image(), clock.seconds(options), options.dryRun());
+    Optional<PoolPlan> turn = from.turn(image(), clock.second(options), options.dryRun());
     if (turn.isPresent()) {
       return ledger.commit(turn.get(), from.before(), options);
     }

@@ -16,6 +16,7 @@ import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
 import io.fairlead.controller.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -40,7 +41,7 @@ final class TransitionWork implements Work {
   private Instant endsIdleUntil = Instant.MIN;
 
   private ServiceImage seen;
-  private long seenAt;
+  private Instant seenAt = Instant.MIN;
   private Reserved reserved;
 
   TransitionWork(DrainWatch watch, CommitMetrics metrics, Commit commit) {
@@ -76,14 +77,13 @@ final class TransitionWork implements Work {
 
   @Override
   public void run(ServiceImage image, Instant now) throws StoreException {
-    long seconds = now.getEpochSecond();
     SortedMap<Integer, End> ends = ends(image, now);
     if (!ends.isEmpty()) {
       endsIdleUntil = now.plus(RETRY);
       WriteOptions options = options("end of drain of %s: %s", image, words(image, ends));
-      committed(commit.of(PoolPlan.ended(image, ends, seconds, options), options), ends);
+      committed(commit.of(PoolPlan.ended(image, ends, now, options), options), ends);
     } else if (!stepDue(image).isAfter(now)) {
-      PoolPlan plan = PoolPlan.step(image, seconds);
+      PoolPlan plan = PoolPlan.step(image, now);
       if (plan.isEmpty(image)) {
         stepsIdleUntil = instant(plan.after().transitions().due());
         return;
@@ -106,15 +106,15 @@ final class TransitionWork implements Work {
   }
 
   private SortedMap<Integer, End> ends(ServiceImage image, Instant now) {
-    long seconds = now.getEpochSecond();
+    Instant second = now.truncatedTo(ChronoUnit.SECONDS);
     return isDraining(image) && !now.isBefore(endsIdleUntil)
-        ? watch.ended(image, id -> reserved(image, seconds).secondsLeft(id) > 0, now)
+        ? watch.ended(image, id -> reserved(image, second).secondsLeft(id) > 0, now)
         : new TreeMap<>();
   }
 
   /** One walk over the ring for each image and second in which it matters. */
-  private Reserved reserved(ServiceImage image, long now) {
-    if (seen != image || seenAt != now) {
+  private Reserved reserved(ServiceImage image, Instant now) {
+    if (seen != image || !seenAt.equals(now)) {
       seen = image;
       seenAt = now;
       reserved = new Reserved(image, now);

@@ -41,7 +41,7 @@ final class UpkeepWork implements Work {
 
   @Override
   public void run(ServiceImage image, Instant now) throws StoreException {
-    PoolPlan plan = upkeep.step(image, now.getEpochSecond(), false);
+    PoolPlan plan = upkeep.step(image, now, false);
     UpkeepState after = plan.after().upkeep().orElseThrow();
     if (plan.result().movedBuckets() == 0 && after.isRunning()) {
       idleUntil = now.plusSeconds(image.config().windowSeconds());

@@ -4,6 +4,7 @@ package io.fairlead.controller.store;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.Map;
@@ -85,13 +86,11 @@ public record ServiceIds(
   /**
    * The id that has been free for longest, or else one that no service had before; empty if there
    * is neither.
-   *
-   * @param now Unix seconds
    */
-  public Optional<Next> next(long now) {
+  public Optional<Next> next(Instant now) {
     Optional<Next> again =
         free.entrySet().stream()
-            .filter(each -> now >= each.getValue().until())
+            .filter(each -> now.getEpochSecond() >= each.getValue().until())
             .min(Comparator.comparingLong(each -> each.getValue().since()))
             .map(each -> new Next(each.getKey(), Math.max(first, each.getValue().generation())));
     return again.isPresent() || last == MAX || free.size() >= FREE_MAX
@@ -128,16 +127,19 @@ public record ServiceIds(
    * After a restore. Servers may have seen services of any id that the backup does not know of, so
    * all that no restored service has are free a day later, as many as fit.
    *
-   * @param now Unix seconds
    * @param start the generation of all restored services
    * @param used their ids
    */
-  public ServiceIds restored(long now, long start, Set<Integer> used) {
+  public ServiceIds restored(Instant now, long start, Set<Integer> used) {
     SortedMap<Integer, Free> again = new TreeMap<>();
     for (int id = 1; id <= last && again.size() < FREE_MAX; id++) {
       if (!used.contains(id)) {
         Free before = free.get(id);
-        again.put(id, new Free(now, before == null ? start : Math.max(start, before.generation())));
+        again.put(
+            id,
+            new Free(
+                now.getEpochSecond(),
+                before == null ? start : Math.max(start, before.generation())));
       }
     }
     return new ServiceIds(FORMAT, last, Math.max(first, start), again);

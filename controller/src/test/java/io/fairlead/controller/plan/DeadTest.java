@@ -4,6 +4,7 @@ package io.fairlead.controller.plan;
 import static io.fairlead.controller.Requests.add;
 import static io.fairlead.controller.Requests.remove;
 import static io.fairlead.controller.Requests.weight;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -51,7 +52,7 @@ class DeadTest {
 
   private void change(WriteOptions options, Change... changes) {
     Ring before = image.ring();
-    PoolPlan plan = PoolPlan.of(image, Arrays.asList(changes), now, options);
+    PoolPlan plan = PoolPlan.of(image, Arrays.asList(changes), ofEpochSecond(now), options);
     result = plan.result();
     image = plan.after();
     try {
@@ -87,7 +88,7 @@ class DeadTest {
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       boolean isFound =
           ring.current(bucket) == before.current(bucket)
-              || image.formerOwners(now).has(ring, bucket, before.current(bucket));
+              || image.formerOwners(ofEpochSecond(now)).has(ring, bucket, before.current(bucket));
       lost += isFound ? 0 : 1;
     }
     return lost;
@@ -146,7 +147,7 @@ class DeadTest {
     change(weight(4, 0));
     assertThat(naming(4)).isEqualTo(341);
     now += 30;
-    PoolPlan plan = PoolPlan.of(image, List.of(dead(4)), now, WriteOptions.PLAN);
+    PoolPlan plan = PoolPlan.of(image, List.of(dead(4)), ofEpochSecond(now), WriteOptions.PLAN);
     assertThat(plan.result().owners().unchainedBuckets()).isEqualTo(341);
     assertThat(plan.result().movedBuckets()).isZero();
     assertThat(plan.result().moved().moves()).isEmpty();

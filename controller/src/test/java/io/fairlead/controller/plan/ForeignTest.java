@@ -2,6 +2,7 @@
 package io.fairlead.controller.plan;
 
 import static io.fairlead.controller.Requests.weight;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -40,7 +41,7 @@ class ForeignTest {
                 new Random(1)),
             NOW);
     List<Change> pool = List.of(backend(1), backend(2));
-    return PoolPlan.of(empty, pool, NOW, WriteOptions.COMMIT).after();
+    return PoolPlan.of(empty, pool, ofEpochSecond(NOW), WriteOptions.COMMIT).after();
   }
 
   private static Change.Add backend(int id) {
@@ -49,7 +50,7 @@ class ForeignTest {
 
   /** As every reader of the delta does. */
   private PoolPlan commit(WriteOptions options, Change... changes) throws Exception {
-    PoolPlan plan = PoolPlan.of(image, List.of(changes), NOW + 10, options);
+    PoolPlan plan = PoolPlan.of(image, List.of(changes), ofEpochSecond(NOW + 10), options);
     Ring before = image.ring();
     byte[] delta = DeltaCodec.encode(plan.delta(), before);
     assertThat(before.apply(DeltaCodec.decodeDelta(delta, before))).isEqualTo(plan.after().ring());
@@ -91,7 +92,7 @@ class ForeignTest {
                     image.ring(),
                     weights,
                     new Upkeep.Limits(1, 1000),
-                    image.formerOwners(NOW + 1000))
+                    image.formerOwners(ofEpochSecond(NOW + 1000)))
                 .runs()
                 .buckets())
         .isZero();
@@ -108,7 +109,8 @@ class ForeignTest {
                   new Random(1)),
               NOW);
       Change add = new Change.Add(9, "10.1.0.9", 100, Optional.empty(), true);
-      assertThatThrownBy(() -> PoolPlan.of(other, List.of(add), NOW, WriteOptions.COMMIT))
+      assertThatThrownBy(
+              () -> PoolPlan.of(other, List.of(add), ofEpochSecond(NOW), WriteOptions.COMMIT))
           .hasMessage(
               "foreign 'true' is refused; allowed: false with encap %s; true with srv6", encap);
     }

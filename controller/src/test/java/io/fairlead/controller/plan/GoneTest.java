@@ -3,6 +3,7 @@ package io.fairlead.controller.plan;
 
 import static io.fairlead.controller.Requests.add;
 import static io.fairlead.controller.Requests.weight;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.Requests;
@@ -43,7 +44,8 @@ class GoneTest {
   }
 
   private void change(Change... changes) {
-    image = PoolPlan.of(image, Arrays.asList(changes), now, WriteOptions.COMMIT).after();
+    image =
+        PoolPlan.of(image, Arrays.asList(changes), ofEpochSecond(now), WriteOptions.COMMIT).after();
   }
 
   private void order(
@@ -53,7 +55,9 @@ class GoneTest {
     OutageRules.Order order =
         new OutageRules.Order(
             reasons, new TreeSet<>(back), new TreeSet<>(dead), new TreeSet<>(again));
-    plan = PoolPlan.health(image, order.on(image), now, WriteOptions.COMMIT.with(OnLoss.KEEP));
+    plan =
+        PoolPlan.health(
+            image, order.on(image), ofEpochSecond(now), WriteOptions.COMMIT.with(OnLoss.KEEP));
     image = plan.after();
   }
 
@@ -114,7 +118,7 @@ class GoneTest {
     dead(2);
     assertThat(image.pool()).containsKey(2);
     out(2);
-    image = image.withTransitions(image.transitions().with(health().held(2, now)));
+    image = image.withTransitions(image.transitions().with(health().held(2, ofEpochSecond(now))));
     dead(2);
     assertThat(image.pool()).containsKey(2);
   }

@@ -3,6 +3,7 @@ package io.fairlead.controller.plan;
 
 import static io.fairlead.controller.Requests.add;
 import static io.fairlead.controller.Requests.weight;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.Requests;
@@ -60,11 +61,11 @@ class HistoriesTest {
         changes.add(weight(each, weight));
       }
     }
-    commit(PoolPlan.of(image, changes, now, FORCE));
+    commit(PoolPlan.of(image, changes, ofEpochSecond(now), FORCE));
   }
 
   private void movesNothing(long now) throws Exception {
-    commit(PoolPlan.of(image, Runs.EMPTY, now, false));
+    commit(PoolPlan.of(image, Runs.EMPTY, ofEpochSecond(now), false));
   }
 
   private String history() {
@@ -90,7 +91,11 @@ class HistoriesTest {
     assertThat(delta.releases()).as("one of them leaves it").isEqualTo(Runs.EMPTY);
     assertThat(history()).isEqualTo("876532");
     commit(
-        PoolPlan.of(image, List.of(new Change.Remove(5, true), weight(9, 300)), NOW + 10, FORCE));
+        PoolPlan.of(
+            image,
+            List.of(new Change.Remove(5, true), weight(9, 300)),
+            ofEpochSecond(NOW + 10),
+            FORCE));
     assertThat(delta.releases()).as("the dead one does").isEqualTo(Runs.EMPTY);
     assertThat(image.ring().history(0).size() + image.ring().history(255).size()).isEqualTo(11);
     only(1, NOW + 2 * WINDOW);
@@ -118,12 +123,12 @@ class HistoriesTest {
     image = image.withConfig(image.config().withHold(3600));
     only(1, NOW + 1);
     only(2, NOW + 2);
-    commit(PoolPlan.of(image, List.of(weight(3, 100)), NOW + 3, FORCE));
+    commit(PoolPlan.of(image, List.of(weight(3, 100)), ofEpochSecond(NOW + 3), FORCE));
     DrainOrder order = new DrainOrder(List.of(2), Optional.of(600), Drain.Then.REMOVE);
-    commit(PoolPlan.drain(image, order, NOW + 10, FORCE));
+    commit(PoolPlan.drain(image, order, ofEpochSecond(NOW + 10), FORCE));
     assertThat(history()).isEqualTo("21");
     Drain.End end = new Drain.End(Drain.Reason.DEADLINE, NOW + 610, Optional.of(5L));
-    commit(PoolPlan.ended(image, new TreeMap<>(Map.of(2, end)), NOW + 610, FORCE));
+    commit(PoolPlan.ended(image, new TreeMap<>(Map.of(2, end)), ofEpochSecond(NOW + 610), FORCE));
     assertThat(image.ring().backends().get(2).dead()).isTrue();
     assertThat(history()).isEqualTo("1");
   }
@@ -137,7 +142,7 @@ class HistoriesTest {
     movesNothing(NOW + WINDOW + 2);
     assertThat(delta.closedUntil()).isEqualTo(NOW);
     assertThat(history()).isEqualTo("21");
-    commit(PoolPlan.of(image, List.of(add(10)), NOW + WINDOW + 1, FORCE));
+    commit(PoolPlan.of(image, List.of(add(10)), ofEpochSecond(NOW + WINDOW + 1), FORCE));
     assertThat(delta.closedUntil()).as("time never goes back").isEqualTo(NOW + 2);
     assertThat(image.ring().history(255).size()).isLessThanOrEqualTo(1);
     movesNothing(NOW + WINDOW + STEP);
@@ -153,11 +158,13 @@ class HistoriesTest {
     movesNothing(NOW + 9000);
     assertThat(delta.closedUntil()).isZero();
     assertThat(history()).isEqualTo("21");
-    commit(PoolPlan.releasing(image, new Runs.Builder().add(70, 10, 2).build(), NOW + 9000));
+    commit(
+        PoolPlan.releasing(
+            image, new Runs.Builder().add(70, 10, 2).build(), ofEpochSecond(NOW + 9000)));
     assertThat(history()).isEqualTo("1");
     image = image.withConfig(image.config().withHold(0));
-    commit(PoolPlan.closing(image, NOW + 9000, false).orElseThrow());
+    commit(PoolPlan.closing(image, ofEpochSecond(NOW + 9000), false).orElseThrow());
     assertThat(history()).isEmpty();
-    assertThat(PoolPlan.closing(image, NOW + 9000, false)).isEmpty();
+    assertThat(PoolPlan.closing(image, ofEpochSecond(NOW + 9000), false)).isEmpty();
   }
 }

@@ -16,6 +16,7 @@ import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -37,7 +38,7 @@ class ReadmittedTest {
 
     void change(long now, WriteOptions options, Change... changes) throws Exception {
       Ring before = image.ring();
-      PoolPlan plan = PoolPlan.of(image, List.of(changes), now, options);
+      PoolPlan plan = PoolPlan.of(image, List.of(changes), Instant.ofEpochSecond(now), options);
       image = plan.after();
       byte[] bytes = DeltaCodec.encode(plan.delta(), before);
       assertThat(before.apply(DeltaCodec.decodeDelta(bytes, before))).isEqualTo(image.ring());

@@ -4,6 +4,7 @@ package io.fairlead.controller.plan;
 import static io.fairlead.controller.Requests.add;
 import static io.fairlead.controller.Requests.remove;
 import static io.fairlead.controller.Requests.weight;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -46,15 +47,16 @@ class SlowStartTest {
   }
 
   private PoolPlan change(Change... changes) {
-    PoolPlan plan = PoolPlan.of(image, List.of(changes), now, WriteOptions.COMMIT);
+    PoolPlan plan = PoolPlan.of(image, List.of(changes), ofEpochSecond(now), WriteOptions.COMMIT);
     image = plan.after();
     return plan;
   }
 
-  /** Advances to when the next step is due. */
+  /** Advances to when the next step is due, if one is. */
   private PoolPlan step() {
-    now = Math.max(now, image.transitions().due());
-    PoolPlan plan = PoolPlan.step(image, now);
+    long due = image.transitions().due();
+    now = due == Long.MAX_VALUE ? now : Math.max(now, due);
+    PoolPlan plan = PoolPlan.step(image, ofEpochSecond(now));
     image = plan.after();
     return plan;
   }
@@ -132,7 +134,7 @@ class SlowStartTest {
     change(put);
     int first = owned(4);
     now += 100;
-    PoolPlan again = PoolPlan.of(image, List.of(put), now, WriteOptions.COMMIT);
+    PoolPlan again = PoolPlan.of(image, List.of(put), ofEpochSecond(now), WriteOptions.COMMIT);
     assertThat(again.isEmpty(image)).isTrue();
     change(weight(1, 101));
     assertThat(owned(4)).as("another change takes a step with it").isGreaterThan(2 * first);
@@ -206,7 +208,7 @@ class SlowStartTest {
                     new Change.Add(
                         id, "10.2.%d.%d".formatted(id / 256, id % 256), 1, Optional.of(60)))
             .toList();
-    assertThatThrownBy(() -> PoolPlan.of(image, many, now, WriteOptions.COMMIT))
+    assertThatThrownBy(() -> PoolPlan.of(image, many, ofEpochSecond(now), WriteOptions.COMMIT))
         .hasMessageContaining("2049 backends that start slowly")
         .hasMessageContaining("at most 2048 at once");
   }

@@ -14,6 +14,7 @@ import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import java.time.Instant;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -34,7 +35,8 @@ class WindowRuleTest {
   }
 
   private static ServiceImage after(ServiceImage image, long now, Change change) {
-    return PoolPlan.of(image, List.of(change), now, WriteOptions.COMMIT).after();
+    return PoolPlan.of(image, List.of(change), Instant.ofEpochSecond(now), WriteOptions.COMMIT)
+        .after();
   }
 
   @ParameterizedTest
@@ -48,7 +50,8 @@ class WindowRuleTest {
     "9000,  9000",
   })
   void isAllowed(long age, int window) {
-    assertThatCode(() -> ServiceRules.checkWindow(moved(), window, MOVED + age))
+    assertThatCode(
+            () -> ServiceRules.checkWindow(moved(), window, Instant.ofEpochSecond(MOVED + age)))
         .doesNotThrowAnyException();
   }
 
@@ -61,7 +64,8 @@ class WindowRuleTest {
   void isRefused(long age, int window, String allowed) {
     Refusal refusal =
         catchThrowableOfType(
-            Refusal.class, () -> ServiceRules.checkWindow(moved(), window, MOVED + age));
+            Refusal.class,
+            () -> ServiceRules.checkWindow(moved(), window, Instant.ofEpochSecond(MOVED + age)));
     assertThat(refusal.kind()).isEqualTo(Refusal.Kind.CONFLICT);
     assertThat(refusal.field()).isEqualTo("windowSeconds");
     assertThat(refusal.value()).isEqualTo(Integer.toString(window));

@@ -11,6 +11,7 @@ import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import java.time.Instant;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -24,21 +25,21 @@ class ClaimsTest {
         PoolPlan.of(
                 web,
                 List.of(new Change.Add(1, "10.1.0.1", 100)),
-                1_700_000_000,
+                Instant.ofEpochSecond(1_700_000_000),
                 WriteOptions.COMMIT)
             .after();
     ServiceImage vip = image("dns", "10.1.0.1");
     VipGuard guard = VipGuard.none();
     Addresses addresses = new Addresses(() -> List.of(web), guard);
-    addresses.claim(web, pool, 0, true);
-    addresses.check(vip, guard.settings(), 0);
-    addresses.claim(web, pool, 0, false);
-    assertThatThrownBy(() -> addresses.claim(vip, guard.settings(), 0))
+    addresses.claim(web, pool, Instant.EPOCH, true);
+    addresses.check(vip, guard.settings(), Instant.EPOCH);
+    addresses.claim(web, pool, Instant.EPOCH, false);
+    assertThatThrownBy(() -> addresses.claim(vip, guard.settings(), Instant.EPOCH))
         .isInstanceOf(Refusal.class)
         .hasMessageContaining("backend 1 of 'web'");
     addresses.settle("web");
-    addresses.claim(vip, guard.settings(), 0);
-    assertThatThrownBy(() -> addresses.claim(web, pool, 0, false))
+    addresses.claim(vip, guard.settings(), Instant.EPOCH);
+    assertThatThrownBy(() -> addresses.claim(web, pool, Instant.EPOCH, false))
         .isInstanceOf(Refusal.class)
         .hasMessageContaining("one of 'dns'");
     assertThat(Addresses.shared(List.of(pool, vip)))

@@ -131,13 +131,16 @@ abstract class DrainStory {
     ServiceImage empty =
         ServiceImage.create(ServiceRules.created(spec.build(), 1, new Random(1)), NOW - 2000);
     List<Change> pool = List.of(add(1), add(2), add(3), add(4));
-    return PoolPlan.of(empty, pool, NOW - 2000, WriteOptions.COMMIT).after();
+    return PoolPlan.of(empty, pool, Instant.ofEpochSecond(NOW - 2000), WriteOptions.COMMIT).after();
   }
 
   PoolPlan drain(Optional<Integer> deadline, Then then, Integer... ids) {
     PoolPlan plan =
         PoolPlan.drain(
-            image, new DrainOrder(List.of(ids), deadline, then), now, WriteOptions.COMMIT);
+            image,
+            new DrainOrder(List.of(ids), deadline, then),
+            Instant.ofEpochSecond(now),
+            WriteOptions.COMMIT);
     image = plan.after();
     return plan;
   }

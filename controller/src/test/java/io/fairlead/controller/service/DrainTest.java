@@ -4,6 +4,7 @@ package io.fairlead.controller.service;
 import static io.fairlead.controller.Requests.add;
 import static io.fairlead.controller.Requests.another;
 import static io.fairlead.controller.Requests.weight;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -56,7 +57,7 @@ class DrainTest extends DrainStory {
     assertThat(image.pool()).doesNotContainKey(2);
     assertThat(image.transitions().drains()).isEmpty();
     assertThat(named(2)).as("it may be switched off").isZero();
-    PoolPlan.of(image, List.of(another(2)), now, WriteOptions.COMMIT);
+    PoolPlan.of(image, List.of(another(2)), ofEpochSecond(now), WriteOptions.COMMIT);
   }
 
   /**
@@ -142,7 +143,7 @@ class DrainTest extends DrainStory {
         released.add(bucket, 1, 2);
       }
     }
-    image = PoolPlan.releasing(image, released.build(), now).after();
+    image = PoolPlan.releasing(image, released.build(), ofEpochSecond(now)).after();
     assertThat(work()).endsWith("backend 2 (expired, 5 connections left), removed");
   }
 
@@ -161,8 +162,10 @@ class DrainTest extends DrainStory {
     now += 1;
     work = leader(); // another controller
     assertThat(work()).endsWith("backend 2 (deadline, 5 connections left), removed");
-    assertThat(new Reserved(image, now).secondsLeft(2)).as("clients are reset").isZero();
-    image = PoolPlan.of(image, List.of(add(2)), now, WriteOptions.COMMIT).after();
+    assertThat(new Reserved(image, ofEpochSecond(now)).secondsLeft(2))
+        .as("clients are reset")
+        .isZero();
+    image = PoolPlan.of(image, List.of(add(2)), ofEpochSecond(now), WriteOptions.COMMIT).after();
   }
 
   @Test
@@ -195,24 +198,27 @@ class DrainTest extends DrainStory {
 
   @Test
   void anUndoGivesBackTheWeightAtAnyTime() {
-    image = PoolPlan.of(image, List.of(weight(2, 250)), now, WriteOptions.COMMIT).after();
+    image =
+        PoolPlan.of(image, List.of(weight(2, 250)), ofEpochSecond(now), WriteOptions.COMMIT)
+            .after();
     now += 1000;
     int before = image.ring().owned()[2];
     drain(Optional.of(60), Then.KEEP, 2, 3);
     now += 60;
     work();
     assertThat(reason(2)).contains(Reason.DEADLINE);
-    image = PoolPlan.undrain(image, List.of(2), now, WriteOptions.COMMIT).after();
+    image = PoolPlan.undrain(image, List.of(2), ofEpochSecond(now), WriteOptions.COMMIT).after();
     assertThat(image.pool().get(2).weight()).isEqualTo(250);
-    image = PoolPlan.undrain(image, List.of(3), now, WriteOptions.COMMIT).after();
+    image = PoolPlan.undrain(image, List.of(3), ofEpochSecond(now), WriteOptions.COMMIT).after();
     assertThat(image.ring().owned()[2]).isBetween(before - 1, before + 1);
     assertThat(image.transitions().drains()).isEmpty();
-    assertThatThrownBy(() -> PoolPlan.undrain(image, List.of(2), now, WriteOptions.COMMIT))
+    assertThatThrownBy(
+            () -> PoolPlan.undrain(image, List.of(2), ofEpochSecond(now), WriteOptions.COMMIT))
         .hasMessage("ids '2' is refused; allowed: draining backends: none");
     drain(Optional.empty(), Then.REMOVE, 2);
-    image = PoolPlan.of(image, List.of(weight(2, 0)), now, Requests.FORCE).after();
+    image = PoolPlan.of(image, List.of(weight(2, 0)), ofEpochSecond(now), Requests.FORCE).after();
     assertThat(image.transitions().drains()).as("the same weight changes nothing").isNotEmpty();
-    image = PoolPlan.of(image, List.of(weight(2, 1)), now, Requests.FORCE).after();
+    image = PoolPlan.of(image, List.of(weight(2, 1)), ofEpochSecond(now), Requests.FORCE).after();
     assertThat(image.transitions().drains()).isEmpty();
   }
 
@@ -223,7 +229,7 @@ class DrainTest extends DrainStory {
             PoolPlan.drain(
                     image,
                     new DrainOrder(List.of(2), Optional.empty(), Then.KEEP),
-                    now + 5,
+                    ofEpochSecond(now + 5),
                     WriteOptions.COMMIT)
                 .isEmpty(image))
         .isTrue();
@@ -249,9 +255,10 @@ class DrainTest extends DrainStory {
       drain(Optional.empty(), Then.KEEP, 2);
       DrainOrder order = new DrainOrder(row.ids(), Optional.of(60), Then.KEEP);
       if (row.refusal().isEmpty()) {
-        PoolPlan.drain(image, order, now, WriteOptions.COMMIT);
+        PoolPlan.drain(image, order, ofEpochSecond(now), WriteOptions.COMMIT);
       } else {
-        assertThatThrownBy(() -> PoolPlan.drain(image, order, now, WriteOptions.COMMIT))
+        assertThatThrownBy(
+                () -> PoolPlan.drain(image, order, ofEpochSecond(now), WriteOptions.COMMIT))
             .as("%s", row)
             .hasMessageContaining(row.refusal());
       }
@@ -269,7 +276,8 @@ class DrainTest extends DrainStory {
             new Row(new DrainOrder(List.of(9), none, Then.KEEP), "backends of service 'web'"),
             new Row(new DrainOrder(List.of(2), Optional.of(0), Then.KEEP), "deadlineSeconds '0'"),
             new Row(new DrainOrder(List.of(2), Optional.of(2_592_001), Then.KEEP), "1..2592000"))) {
-      assertThatThrownBy(() -> PoolPlan.drain(image, row.order(), now, WriteOptions.COMMIT))
+      assertThatThrownBy(
+              () -> PoolPlan.drain(image, row.order(), ofEpochSecond(now), WriteOptions.COMMIT))
           .hasMessageContaining(row.refusal());
     }
   }
@@ -302,7 +310,9 @@ class DrainTest extends DrainStory {
           if (it == null) {
             now += WINDOW;
             settle(known);
-            image = PoolPlan.of(image, List.of(add(id)), now, WriteOptions.COMMIT).after();
+            image =
+                PoolPlan.of(image, List.of(add(id)), ofEpochSecond(now), WriteOptions.COMMIT)
+                    .after();
             known.put(id, new Known());
             known.get(id).weight = 100;
           }
@@ -312,7 +322,7 @@ class DrainTest extends DrainStory {
             int seconds = 1 + random.nextInt(300);
             Then then = random.nextBoolean() ? Then.KEEP : Then.REMOVE;
             DrainOrder order = new DrainOrder(List.of(id), Optional.of(seconds), then);
-            image = PoolPlan.drain(image, order, now, Requests.FORCE).after();
+            image = PoolPlan.drain(image, order, ofEpochSecond(now), Requests.FORCE).after();
             it.before = it.isDraining ? it.before : it.weight;
             it.weight = 0;
             it.isDraining = true;
@@ -322,7 +332,8 @@ class DrainTest extends DrainStory {
         }
         case 2 -> {
           if (it != null && it.isDraining) {
-            image = PoolPlan.undrain(image, List.of(id), now, Requests.FORCE).after();
+            image =
+                PoolPlan.undrain(image, List.of(id), ofEpochSecond(now), Requests.FORCE).after();
             it.weight = it.before;
             it.isDraining = false;
           }
@@ -330,7 +341,9 @@ class DrainTest extends DrainStory {
         case 3 -> {
           if (it != null) {
             int weight = random.nextInt(3) * 60;
-            image = PoolPlan.of(image, List.of(weight(id, weight)), now, Requests.FORCE).after();
+            image =
+                PoolPlan.of(image, List.of(weight(id, weight)), ofEpochSecond(now), Requests.FORCE)
+                    .after();
             it.isDraining &= weight == 0;
             it.weight = weight;
           }
@@ -372,6 +385,6 @@ class DrainTest extends DrainStory {
   }
 
   private boolean isExpired(int id) {
-    return new Reserved(image, now).secondsLeft(id) == 0;
+    return new Reserved(image, ofEpochSecond(now)).secondsLeft(id) == 0;
   }
 }

@@ -191,7 +191,7 @@ class WorkPropertyTest {
         ServiceImage.create(
             ServiceRules.created(spec, 1, new Random(1)), START.getEpochSecond() - 2000);
     List<Change> pool = IntStream.rangeClosed(1, BACKENDS).mapToObj(Requests::add).toList();
-    return PoolPlan.of(empty, pool, START.getEpochSecond() - 2000, Requests.FORCE).after();
+    return PoolPlan.of(empty, pool, START.minusSeconds(2000), Requests.FORCE).after();
   }
 
   @Property(tries = 50)

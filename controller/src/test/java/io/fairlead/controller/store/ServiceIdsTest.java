@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -30,22 +31,24 @@ class ServiceIdsTest {
     assertThat(ids.isTaken(1)).isFalse();
     assertThat(ids.isTaken(2)).isTrue();
     assertThat(ids.isTaken(3)).isFalse();
-    assertThat(ids.next(NOW + DAY - 1)).contains(new Next(3, 1));
-    assertThat(ids.next(NOW + DAY)).contains(new Next(1, 42));
+    assertThat(ids.next(ofEpochSecond(NOW + DAY - 1))).contains(new Next(3, 1));
+    assertThat(ids.next(ofEpochSecond(NOW + DAY))).contains(new Next(1, 42));
     ServiceIds both = ids.freeing(2, NOW - 5, 7);
-    assertThat(both.next(NOW + DAY)).as("the one that is free for longer").contains(new Next(2, 8));
-    assertThat(both.taking(2).next(NOW + DAY)).contains(new Next(1, 42));
+    assertThat(both.next(ofEpochSecond(NOW + DAY)))
+        .as("the one that is free for longer")
+        .contains(new Next(2, 8));
+    assertThat(both.taking(2).next(ofEpochSecond(NOW + DAY))).contains(new Next(1, 42));
   }
 
   @Test
   void whereAllAreInUseNoneIsGiven() {
     ServiceIds all = ServiceIds.NONE.taking(ServiceIds.MAX);
-    assertThat(all.next(NOW)).isEmpty();
+    assertThat(all.next(ofEpochSecond(NOW))).isEmpty();
     assertThat(all.nextAt()).isZero();
     ServiceIds one = all.freeing(7, NOW, 1);
-    assertThat(one.next(NOW)).isEmpty();
+    assertThat(one.next(ofEpochSecond(NOW))).isEmpty();
     assertThat(one.nextAt()).isEqualTo(NOW + DAY);
-    assertThat(one.next(NOW + DAY)).contains(new Next(7, 2));
+    assertThat(one.next(ofEpochSecond(NOW + DAY))).contains(new Next(7, 2));
   }
 
   /** What is free has to fit into a node. */
@@ -56,16 +59,16 @@ class ServiceIdsTest {
       free.put(20_000 + id, new Free(NOW + id, 0xffff_ffffL));
     }
     ServiceIds ids = new ServiceIds(1, ServiceIds.MAX - 1, 1, free);
-    assertThat(ids.next(NOW)).isEmpty();
-    assertThat(ids.next(NOW + 1 + DAY)).contains(new Next(20_001, 0xffff_ffffL));
+    assertThat(ids.next(ofEpochSecond(NOW))).isEmpty();
+    assertThat(ids.next(ofEpochSecond(NOW + 1 + DAY))).contains(new Next(20_001, 0xffff_ffffL));
     assertThat(NodeJson.write(ids).length).isLessThan(450_000);
   }
 
   @Test
   void afterARestoreNoIdIsGivenForADay() {
     ServiceIds ids = ServiceIds.NONE.taking(4).freeing(1, NOW, 2_000_000_000).freeing(3, NOW, 5);
-    ServiceIds restored = ids.restored(NOW + 10 * DAY, NOW, Set.of(4));
-    assertThat(restored.next(NOW + 11 * DAY - 1)).contains(new Next(5, NOW));
+    ServiceIds restored = ids.restored(ofEpochSecond(NOW + 10 * DAY), NOW, Set.of(4));
+    assertThat(restored.next(ofEpochSecond(NOW + 11 * DAY - 1))).contains(new Next(5, NOW));
     assertThat(restored.free())
         .isEqualTo(
             Map.of(
@@ -88,10 +91,10 @@ class ServiceIdsTest {
       now += random.nextInt((int) DAY / 4);
       if (random.nextInt(20) == 0) {
         long start = now + random.nextInt(1000);
-        ids = ids.restored(now, start, new HashSet<>(generations.keySet()));
+        ids = ids.restored(ofEpochSecond(now), start, new HashSet<>(generations.keySet()));
         generations.replaceAll((id, generation) -> Math.max(generation, start));
       } else if (random.nextBoolean() || generations.isEmpty()) {
-        Next next = ids.next(now).orElseThrow();
+        Next next = ids.next(ofEpochSecond(now)).orElseThrow();
         assertThat(generations).doesNotContainKey(next.id());
         assertThat(next.generation()).isGreaterThan(seen.getOrDefault(next.id(), 0L));
         generations.put(next.id(), next.generation());

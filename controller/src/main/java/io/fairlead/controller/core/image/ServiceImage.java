@@ -5,6 +5,7 @@ import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.FormerOwners;
 import io.fairlead.controller.core.ring.Ring;
+import java.time.Instant;
 import java.util.Collections;
 import java.util.Objects;
 import java.util.Optional;
@@ -75,6 +76,11 @@ public final class ServiceImage {
     return withRing(ring.withGeneration(generation));
   }
 
+  /** The whole second at which a next generation is committed: time never goes back. */
+  public Instant nextCommit(Instant now) {
+    return Instant.ofEpochSecond(Math.max(now.getEpochSecond(), ring.committed()));
+  }
+
   public ServiceConfig config() {
     return config;
   }
@@ -83,23 +89,20 @@ public final class ServiceImage {
     return ring;
   }
 
-  /**
-   * Which former owners count.
-   *
-   * @param now Unix seconds
-   */
-  public FormerOwners formerOwners(long now) {
+  /** Which former owners count. */
+  public FormerOwners formerOwners(Instant now) {
     return formerOwners(now, pool);
   }
 
   /** The same once the pool is {@code members}. */
-  public FormerOwners formerOwners(long now, SortedMap<Integer, Member> members) {
+  public FormerOwners formerOwners(Instant now, SortedMap<Integer, Member> members) {
     Set<Integer> foreign =
         members.values().stream()
             .filter(Member::foreign)
             .map(Member::id)
             .collect(Collectors.toUnmodifiableSet());
-    return new FormerOwners(now, config.chainedSeconds(), config.formerOwnersMax(), foreign);
+    return new FormerOwners(
+        now.getEpochSecond(), config.chainedSeconds(), config.formerOwnersMax(), foreign);
   }
 
   /** The backends in service by ascending id. */

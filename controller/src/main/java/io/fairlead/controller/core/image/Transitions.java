@@ -4,6 +4,7 @@ package io.fairlead.controller.core.image;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import io.fairlead.controller.core.image.ServiceImage.Member;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -74,8 +75,8 @@ public record Transitions(
     public static final int SECONDS_MIN = 10;
     public static final int SECONDS_MAX = 86_400;
 
-    public static SlowStart of(long now, int seconds) {
-      return new SlowStart(now, seconds, FIRST);
+    public static SlowStart of(Instant now, int seconds) {
+      return new SlowStart(now.getEpochSecond(), seconds, FIRST);
     }
 
     /** Unix seconds at which the share is whole. */
@@ -93,8 +94,8 @@ public record Transitions(
     }
 
     /** Its share never shrinks, whatever the clock says. */
-    SlowStart at(long now) {
-      long linear = FIRST + Math.max(0, now - started) * (WHOLE - FIRST) / seconds;
+    SlowStart at(Instant now) {
+      long linear = FIRST + Math.max(0, now.getEpochSecond() - started) * (WHOLE - FIRST) / seconds;
       return new SlowStart(started, seconds, (int) Math.max(share, Math.min(WHOLE, linear)));
     }
   }
@@ -104,13 +105,13 @@ public record Transitions(
    *
    * @param seconds that each takes, by id
    */
-  public Transitions starting(Map<Integer, Integer> seconds, long now) {
+  public Transitions starting(Map<Integer, Integer> seconds, Instant now) {
     if (seconds.isEmpty()) {
       return this;
     }
     SortedMap<Integer, SlowStart> all = new TreeMap<>(slowStarts);
     seconds.forEach((id, each) -> all.put(id, SlowStart.of(now, each)));
-    return new Transitions(format, Math.max(last, now), all, drains, former, health);
+    return new Transitions(format, latest(now), all, drains, former, health);
   }
 
   /** Without the slow starts of these backends. */
@@ -132,14 +133,14 @@ public record Transitions(
   }
 
   /** With these drains, in place of those that their backends had. */
-  public Transitions draining(Map<Integer, Drain> more, long now) {
+  public Transitions draining(Map<Integer, Drain> more, Instant now) {
     SortedMap<Integer, Drain> all = new TreeMap<>(drains);
     all.putAll(more);
-    return new Transitions(format, Math.max(last, now), slowStarts, all, former, health);
+    return new Transitions(format, latest(now), slowStarts, all, former, health);
   }
 
   /** With these drains as former ones. */
-  public Transitions removed(Map<Integer, Drain> more, long now) {
+  public Transitions removed(Map<Integer, Drain> more, Instant now) {
     SortedMap<Integer, Drain> all = new TreeMap<>(former);
     all.putAll(more);
     List<Integer> latest =
@@ -151,7 +152,7 @@ public record Transitions(
             .map(Map.Entry::getKey)
             .toList();
     all.keySet().retainAll(Set.copyOf(latest));
-    return new Transitions(format, Math.max(last, now), slowStarts, drains, all, health);
+    return new Transitions(format, latest(now), slowStarts, drains, all, health);
   }
 
   /** Without the drains of these backends. */
@@ -173,14 +174,18 @@ public record Transitions(
         && health.equals(other.health);
   }
 
-  /** All shares as they should be at {@code now}, Unix seconds. */
-  public Transitions at(long now) {
+  private long latest(Instant now) {
+    return Math.max(last, now.getEpochSecond());
+  }
+
+  /** All shares as they should be at {@code now}. */
+  public Transitions at(Instant now) {
     if (slowStarts.isEmpty()) {
       return this;
     }
     SortedMap<Integer, SlowStart> next = new TreeMap<>();
     slowStarts.forEach((id, start) -> next.put(id, start.at(now)));
-    return new Transitions(format, Math.max(last, now), next, drains, former, health);
+    return new Transitions(format, latest(now), next, drains, former, health);
   }
 
   /** Without slow starts whose share is whole. */

@@ -3,6 +3,7 @@ package io.fairlead.controller.core.image;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import java.time.Instant;
 import java.util.Collections;
 import java.util.Optional;
 import java.util.Set;
@@ -64,12 +65,12 @@ public record Unhealthy(
       return new Outage(since, newWeight, reason, times, returned, dead);
     }
 
-    Outage back(long now) {
-      return new Outage(since, weight, reason, times, Optional.of(now), dead);
+    Outage back(Instant now) {
+      return new Outage(since, weight, reason, times, Optional.of(now.getEpochSecond()), dead);
     }
 
-    Outage died(long now) {
-      return new Outage(since, weight, reason, times, returned, Optional.of(now));
+    Outage died(Instant now) {
+      return new Outage(since, weight, reason, times, returned, Optional.of(now.getEpochSecond()));
     }
   }
 
@@ -98,7 +99,7 @@ public record Unhealthy(
   }
 
   /** With a backend that is out as one that is gone. */
-  public Unhealthy died(int id, String address, long now) {
+  public Unhealthy died(int id, String address, Instant now) {
     SortedMap<Integer, Outage> left = new TreeMap<>(out);
     SortedMap<Integer, Gone> all = new TreeMap<>(gone);
     all.put(id, new Gone(address, left.remove(id).died(now)));
@@ -119,20 +120,21 @@ public record Unhealthy(
   }
 
   /** With the backend's outage over, if it is in one. */
-  public Unhealthy back(int id, long now) {
+  public Unhealthy back(int id, Instant now) {
     return isOut(id) ? with(id, out.get(id).back(now)) : this;
   }
 
-  /** Without outages that were over before {@code time}, Unix seconds. */
-  public Unhealthy since(long time) {
+  /** Without outages that were over before {@code time}. */
+  public Unhealthy since(Instant time) {
     SortedMap<Integer, Outage> kept = new TreeMap<>(out);
-    kept.values().removeIf(outage -> outage.returned().filter(at -> at < time).isPresent());
+    kept.values()
+        .removeIf(outage -> outage.returned().filter(at -> at < time.getEpochSecond()).isPresent());
     return kept.size() == out.size() ? this : new Unhealthy(kept, holds, gone);
   }
 
-  public Unhealthy held(int id, long now) {
+  public Unhealthy held(int id, Instant now) {
     SortedMap<Integer, Long> all = new TreeMap<>(holds);
-    all.putIfAbsent(id, now);
+    all.putIfAbsent(id, now.getEpochSecond());
     return new Unhealthy(out, all, gone);
   }
 

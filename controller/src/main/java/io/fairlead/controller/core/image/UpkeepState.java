@@ -3,6 +3,7 @@ package io.fairlead.controller.core.image;
 
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import io.fairlead.controller.core.words.Word;
+import java.time.Instant;
 import java.util.Collections;
 import java.util.Set;
 import java.util.SortedMap;
@@ -85,10 +86,10 @@ public record UpkeepState(
   }
 
   /** After an iteration. */
-  public UpkeepState after(long now, int moved, int left, boolean isReached) {
+  public UpkeepState after(Instant now, int moved, int left, boolean isReached) {
     Builder builder = toBuilder();
     builder.phase = isReached ? Phase.REACHED : Phase.RUNNING;
-    builder.last = now;
+    builder.last = now.getEpochSecond();
     builder.iterations = iterations + 1;
     builder.movedBuckets = movedBuckets + moved;
     builder.leftBuckets = left;
@@ -115,8 +116,8 @@ public record UpkeepState(
   }
 
   /** One that starts at {@code now}, before its first iteration. */
-  public static Builder builder(Kind kind, long now) {
-    return new Builder(kind, now);
+  public static Builder builder(Kind kind, Instant now) {
+    return new Builder(kind, now.getEpochSecond());
   }
 
   private Builder toBuilder() {

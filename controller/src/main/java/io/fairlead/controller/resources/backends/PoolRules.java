@@ -9,6 +9,7 @@ import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.words.Encap;
 import io.fairlead.controller.resources.plane.Precondition;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -28,11 +29,11 @@ public final class PoolRules {
   static final int CHANGES_MAX = Backend.MAX;
 
   private final ServiceImage image;
-  private final long now;
+  private final Instant now;
   private final SortedMap<Integer, Member> pool;
   private final Map<Address, Integer> addresses = new HashMap<>();
 
-  private PoolRules(ServiceImage image, long now) {
+  private PoolRules(ServiceImage image, Instant now) {
     this.image = image;
     this.now = now;
     this.pool = new TreeMap<>(image.pool());
@@ -42,11 +43,10 @@ public final class PoolRules {
   /**
    * The pool after {@code changes}, each of them allowed.
    *
-   * @param now Unix seconds
    * @throws Refusal if one is not
    */
   public static SortedMap<Integer, Member> change(
-      ServiceImage image, List<Change> changes, long now) {
+      ServiceImage image, List<Change> changes, Instant now) {
     if (changes.isEmpty() || changes.size() > CHANGES_MAX) {
       throw Refusal.invalid(
           "changes",
@@ -128,7 +128,7 @@ public final class PoolRules {
                         : change)
             .toList();
     boolean isAdding = changes.stream().anyMatch(Change.Add.class::isInstance);
-    Map<Integer, Long> chainedUntil = isAdding ? chainedUntil(changes) : Map.of();
+    Map<Integer, Long> chainedFor = isAdding ? chainedFor(changes) : Map.of();
     Set<Integer> seen = new HashSet<>();
     for (Change change : changes) {
       if (change.id() < 1 || change.id() > Backend.MAX) {
@@ -151,7 +151,7 @@ public final class PoolRules {
     }
     for (Change change : changes) {
       if (change instanceof Change.Add add) {
-        add(add, chainedUntil);
+        add(add, chainedFor);
       } else if (change instanceof Change.Weight weight) {
         Member member = live(weight.id());
         pool.put(member.id(), member.with(weight(weight.weight())));
@@ -160,7 +160,7 @@ public final class PoolRules {
     return pool;
   }
 
-  private void add(Change.Add add, Map<Integer, Long> chainedUntil) {
+  private void add(Change.Add add, Map<Integer, Long> chainedFor) {
     Address address = AddressRules.address("address", add.address());
     int weight = weight(add.weight());
     checkNamed(image.config(), add.id());
@@ -179,7 +179,7 @@ public final class PoolRules {
           address,
           "an address that no backend of the service has; %d has it".formatted(holder));
     }
-    checkReserved(add.id(), address, chainedUntil);
+    checkReserved(add.id(), address, chainedFor);
     pool.put(add.id(), new Member(add.id(), address, weight, add.foreign()));
     addresses.put(address, add.id());
   }
@@ -205,8 +205,8 @@ public final class PoolRules {
    * Checks that no removed backend to which packets are chained has the id or the address. One that
    * has both is the same server, which comes back: histories go on naming it.
    */
-  private void checkReserved(int id, Address address, Map<Integer, Long> chainedUntil) {
-    for (Map.Entry<Integer, Long> each : chainedUntil.entrySet()) {
+  private void checkReserved(int id, Address address, Map<Integer, Long> chainedFor) {
+    for (Map.Entry<Integer, Long> each : chainedFor.entrySet()) {
       int former = each.getKey();
       Backend backend = image.ring().backends().get(former);
       boolean hasAddress = backend != null && backend.address().equals(address);
@@ -216,9 +216,7 @@ public final class PoolRules {
       String chained =
           "this one in %d s%s: packets are still chained to the removed backend %d"
               .formatted(
-                  each.getValue() - now,
-                  image.config().holdSeconds() > 0 ? " at most" : "",
-                  former);
+                  each.getValue(), image.config().holdSeconds() > 0 ? " at most" : "", former);
       if (hasAddress) {
         throw Refusal.conflict(
             "address", address, "%s; or id %d, by which it comes back".formatted(chained, former));
@@ -235,29 +233,29 @@ public final class PoolRules {
 
   /**
    * Removed backends, including those of this list, to which packets are or will be chained, and
-   * until when.
+   * for how many seconds.
    */
-  private Map<Integer, Long> chainedUntil(List<Change> changes) {
+  private Map<Integer, Long> chainedFor(List<Change> changes) {
     Reserved reserved = new Reserved(image, now);
-    long[] until = new long[Backend.MAX + 1];
+    long[] left = new long[Backend.MAX + 1];
     for (int id = 1; id <= Backend.MAX; id++) {
-      until[id] = reserved.until(id);
+      left[id] = reserved.secondsLeft(id);
     }
     int[] owned = image.ring().owned();
     Set<Integer> leaving = new HashSet<>();
     for (Change change : changes) {
       if (change instanceof Change.Remove remove && remove.dead()) {
-        until[change.id()] = 0;
+        left[change.id()] = 0;
       } else if (change instanceof Change.Remove && pool.containsKey(change.id())) {
         leaving.add(change.id());
-        until[change.id()] =
-            owned[change.id()] > 0 ? now + image.config().heldSeconds() : until[change.id()];
+        left[change.id()] =
+            owned[change.id()] > 0 ? image.config().heldSeconds() : left[change.id()];
       }
     }
     Map<Integer, Long> chained = new HashMap<>();
     for (int id = 1; id <= Backend.MAX; id++) {
-      if (until[id] > 0 && (!pool.containsKey(id) || leaving.contains(id))) {
-        chained.put(id, until[id]);
+      if (left[id] > 0 && (!pool.containsKey(id) || leaving.contains(id))) {
+        chained.put(id, left[id]);
       }
     }
     return chained;

@@ -6,6 +6,7 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
+import java.time.Instant;
 
 /**
  * Backends that packets may still be chained to, so that their ids and addresses are taken, and for
@@ -16,20 +17,18 @@ public final class Reserved {
   /** Unix seconds by id, 0 for those that are free. */
   private final long[] until = new long[Backend.MAX + 1];
 
-  private final long now;
+  private final Instant now;
 
-  /**
-   * @param now Unix seconds
-   */
-  public Reserved(ServiceImage image, long now) {
+  public Reserved(ServiceImage image, Instant now) {
     this.now = now;
+    long second = now.getEpochSecond();
     Ring ring = image.ring();
     ServiceConfig config = image.config();
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       History history = ring.history(bucket);
-      int open = history.open(now, config.chainedSeconds());
+      int open = history.open(second, config.chainedSeconds());
       for (int i = 0; i < open; i++) {
-        long end = Math.max(history.since(i) + config.heldSeconds(), now + 1); // or later
+        long end = Math.max(history.since(i) + config.heldSeconds(), second + 1); // or later
         until[history.owner(i)] = Math.max(until[history.owner(i)], end);
       }
     }
@@ -39,13 +38,8 @@ public final class Reserved {
     return until[id] > 0;
   }
 
-  /** Unix seconds until which packets may be chained to the backend, 0 if they are not. */
-  long until(int id) {
-    return until[id];
-  }
-
   /** Seconds for which packets may still be chained to the backend, 0 if they are not. */
   public long secondsLeft(int id) {
-    return until[id] == 0 ? 0 : until[id] - now;
+    return until[id] == 0 ? 0 : until[id] - now.getEpochSecond();
   }
 }

@@ -8,6 +8,7 @@ import io.fairlead.controller.core.image.Transitions;
 import io.fairlead.controller.core.image.Transitions.SlowStart;
 import io.fairlead.controller.core.words.AssignmentMethod;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -48,10 +49,9 @@ public final class SlowStartRules {
    * ends nothing.
    *
    * @param pool after the changes
-   * @param now Unix seconds
    */
   public static Transitions after(
-      ServiceImage before, List<Change> changes, SortedMap<Integer, Member> pool, long now) {
+      ServiceImage before, List<Change> changes, SortedMap<Integer, Member> pool, Instant now) {
     Set<Integer> ended =
         changes.stream()
             .filter(change -> isEnding(change, before.pool()))

@@ -7,6 +7,7 @@ import io.fairlead.controller.core.image.ServiceImage.Member;
 import io.fairlead.controller.core.image.Transitions;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -28,10 +29,10 @@ public final class DrainRules {
    * The drains of {@code order} by backend. One that runs already goes on with the order's deadline
    * and end.
    *
-   * @param now Unix seconds
    * @throws Refusal if one is not allowed
    */
-  public static SortedMap<Integer, Drain> drains(ServiceImage image, DrainOrder order, long now) {
+  public static SortedMap<Integer, Drain> drains(
+      ServiceImage image, DrainOrder order, Instant now) {
     check(image, order.ids());
     order
         .deadlineSeconds()
@@ -42,7 +43,8 @@ public final class DrainRules {
                   "deadlineSeconds", seconds, "1..%d".formatted(DrainOrder.DEADLINE_MAX));
             });
     checkLimit(image, order.ids());
-    Optional<Long> deadline = order.deadlineSeconds().map(seconds -> now + seconds);
+    Optional<Long> deadline =
+        order.deadlineSeconds().map(seconds -> now.getEpochSecond() + seconds);
     SortedMap<Integer, Drain> drains = new TreeMap<>();
     for (int id : order.ids()) {
       Drain before = image.transitions().drains().get(id);
@@ -50,7 +52,7 @@ public final class DrainRules {
           id,
           before == null
               ? new Drain(
-                  now,
+                  now.getEpochSecond(),
                   image.ring().generation() + 1,
                   image.wanted().get(id).weight(),
                   deadline,

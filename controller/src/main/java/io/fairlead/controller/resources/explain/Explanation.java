@@ -185,7 +185,7 @@ public record Explanation(
   private static List<Former> former(ServiceImage image, int bucket, Instant now) {
     Ring ring = image.ring();
     History history = ring.history(bucket);
-    return IntStream.range(0, image.formerOwners(now.getEpochSecond()).open(ring, bucket))
+    return IntStream.range(0, image.formerOwners(now).open(ring, bucket))
         .mapToObj(
             i ->
                 new Former(

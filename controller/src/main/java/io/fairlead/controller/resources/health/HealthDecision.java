@@ -5,6 +5,7 @@ import io.fairlead.controller.core.image.Transitions;
 import io.fairlead.controller.core.image.Unhealthy.Outage;
 import io.fairlead.controller.core.words.Word;
 import io.fairlead.controller.resources.health.Evidence.Verdict;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
@@ -119,8 +120,8 @@ public final class HealthDecision {
       SortedMap<Integer, Long> returns) {}
 
   /** How often the backend went out lately. */
-  public static int times(Outage outage, long now) {
-    return outage.returned().filter(at -> now - at >= FORGIVEN_SECONDS).isPresent()
+  public static int times(Outage outage, Instant now) {
+    return outage.returned().filter(at -> now.getEpochSecond() - at >= FORGIVEN_SECONDS).isPresent()
         ? 0
         : outage.times();
   }

@@ -92,7 +92,8 @@ public final class DefaultHold {
       return Optional.empty();
     }
     Change change = Change.of(config, false);
-    return Release.ofChange(image, change.config(), now).shortenedBuckets() == 0
+    return Release.ofChange(image, change.config(), Instant.ofEpochSecond(now)).shortenedBuckets()
+            == 0
         ? Optional.of(change)
         : Optional.empty();
   }

@@ -10,6 +10,7 @@ import io.fairlead.controller.core.ring.Runs;
 import io.fairlead.controller.resources.hold.Questions.Answers;
 import io.fairlead.controller.resources.hold.Questions.Free;
 import io.fairlead.controller.resources.plane.Result;
+import java.time.Instant;
 
 /**
  * Former owners that buckets do not name any more, with a hold (protocol/README.md §4, {@code
@@ -26,7 +27,8 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
   static final int RUNS_MAX = 65_536;
 
   /** What may be released now. */
-  public static Release of(ServiceImage image, long now, Answers answers) {
+  public static Release of(ServiceImage image, Instant now, Answers answers) {
+    long second = now.getEpochSecond();
     ServiceConfig config = image.config();
     Ring ring = image.ring();
     Free free = answers.free(config);
@@ -39,7 +41,7 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
       int owner = Backend.NONE;
       for (int i = owners.size() - 1; i >= 0 && config.holdSeconds() > 0; i--) {
         boolean isFree = free.test(bucket, owners, i);
-        if (isFree || now >= owners.since(i) + config.heldSeconds()) {
+        if (isFree || second >= owners.since(i) + config.heldSeconds()) {
           owner = owners.owner(i);
           released++;
           reported += isFree ? 1 : 0;
@@ -59,7 +61,8 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
    * former owners. No agent counts datagrams: with a shorter window, those of a service that chains
    * them may be released earlier although the hold goes on.
    */
-  public static Result.Hold ofChange(ServiceImage image, ServiceConfig changed, long now) {
+  public static Result.Hold ofChange(ServiceImage image, ServiceConfig changed, Instant now) {
+    long second = now.getEpochSecond();
     Ring ring = image.ring();
     ServiceConfig config = image.config();
     boolean cutsWindow = cutsWindow(config, changed);
@@ -68,17 +71,17 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
     int released = 0;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       History owners = ring.history(bucket);
-      int open = owners.open(now, config.chainedSeconds());
+      int open = owners.open(second, config.chainedSeconds());
       boolean isShortened = false;
       boolean isReleased = false;
       for (int i = 0; i < open; i++) {
         long since = owners.since(i);
         boolean endsWindow =
             cutsWindow
-                && now < since + config.windowSeconds()
-                && now >= since + changed.windowSeconds();
-        isShortened |= now < since + shortenedSeconds(config, changed);
-        isReleased |= endsWindow || now >= since + changed.heldSeconds();
+                && second < since + config.windowSeconds()
+                && second >= since + changed.windowSeconds();
+        isShortened |= second < since + shortenedSeconds(config, changed);
+        isReleased |= endsWindow || second >= since + changed.heldSeconds();
       }
       held += open > 0 ? 1 : 0;
       shortened += isShortened ? 1 : 0;
@@ -91,13 +94,14 @@ public record Release(Runs runs, int byReport, int atLimit, int single) {
    * Until the last of the chains that would be shorter has lasted as long as it may; 0: there is
    * none.
    */
-  public static long secondsLeft(ServiceImage image, ServiceConfig changed, long now) {
+  public static long secondsLeft(ServiceImage image, ServiceConfig changed, Instant now) {
+    long second = now.getEpochSecond();
     Ring ring = image.ring();
     int seconds = shortenedSeconds(image.config(), changed);
     long left = 0;
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
-      if (ring.isMoved(bucket, now, image.config().chainedSeconds())) {
-        left = Math.max(left, ring.since(bucket) + seconds - now);
+      if (ring.isMoved(bucket, second, image.config().chainedSeconds())) {
+        left = Math.max(left, ring.since(bucket) + seconds - second);
       }
     }
     return left;

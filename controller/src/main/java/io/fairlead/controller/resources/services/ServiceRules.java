@@ -22,6 +22,7 @@ import io.fairlead.controller.core.words.Word;
 import io.fairlead.controller.resources.backends.AddressRules;
 import io.fairlead.controller.resources.backends.SlowStartRules;
 import io.fairlead.controller.resources.plane.Refusal;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
@@ -336,12 +337,10 @@ public final class ServiceRules {
   /**
    * A longer window must not open again for a bucket whose window has closed: the id and address of
    * a former owner may belong to another backend by now.
-   *
-   * @param seconds Unix seconds by the clock
    */
-  public static void checkWindow(ServiceImage image, int wanted, long seconds) {
+  public static void checkWindow(ServiceImage image, int wanted, Instant clock) {
     Ring ring = image.ring();
-    long now = Math.max(seconds, ring.committed());
+    long now = image.nextCommit(clock).getEpochSecond();
     int window = image.config().windowSeconds();
     int chained = image.config().chainedSeconds();
     long latest = -WINDOW_MAX;

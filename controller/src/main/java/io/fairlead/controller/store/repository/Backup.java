@@ -217,7 +217,7 @@ public record Backup(
     }
     Set<Integer> used =
         images.stream().map(image -> image.config().id()).collect(Collectors.toSet());
-    return new Restored(images, first, serviceIds.restored(now.getEpochSecond(), first, used));
+    return new Restored(images, first, serviceIds.restored(now, first, used));
   }
 
   private long firstGeneration(Instant now, Map<String, Long> applied) {

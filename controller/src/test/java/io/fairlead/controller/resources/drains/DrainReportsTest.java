@@ -2,6 +2,7 @@
 package io.fairlead.controller.resources.drains;
 
 import static io.fairlead.controller.Requests.add;
+import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.Requests;
@@ -21,7 +22,6 @@ import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.resources.muxes.SettledServices;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
-import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -79,11 +79,12 @@ class DrainReportsTest {
         ServiceImage.create(
             ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), NOW - 2000);
     ServiceImage full =
-        PoolPlan.of(empty, List.of(add(1), add(2)), NOW - 2000, WriteOptions.COMMIT).after();
+        PoolPlan.of(empty, List.of(add(1), add(2)), ofEpochSecond(NOW - 2000), WriteOptions.COMMIT)
+            .after();
     return PoolPlan.drain(
             full,
             new DrainOrder(List.of(2), Optional.empty(), Drain.Then.KEEP),
-            NOW,
+            ofEpochSecond(NOW),
             WriteOptions.COMMIT)
         .after();
   }
@@ -127,7 +128,7 @@ class DrainReportsTest {
   }
 
   private Optional<Reason> ended() {
-    SortedMap<Integer, End> ended = watch.ended(image, id -> true, Instant.ofEpochSecond(now));
+    SortedMap<Integer, End> ended = watch.ended(image, id -> true, ofEpochSecond(now));
     return Optional.ofNullable(ended.get(2)).map(End::reason);
   }
 
@@ -152,7 +153,7 @@ class DrainReportsTest {
   /** A bucket of the drained server that had to wait, and which it loses at {@link #now}. */
   private void moves(int bucket, int to) {
     Runs runs = new Runs.Builder().add(bucket, 1, to).build();
-    image = PoolPlan.of(image, runs, now, false).after();
+    image = PoolPlan.of(image, runs, ofEpochSecond(now), false).after();
   }
 
   /** A late mux opens one in a bucket that could not move before. */

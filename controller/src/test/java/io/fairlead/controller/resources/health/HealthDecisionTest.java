@@ -10,6 +10,7 @@ import io.fairlead.controller.resources.health.HealthDecision.Memory;
 import io.fairlead.controller.resources.health.HealthDecision.Policy;
 import io.fairlead.controller.resources.health.HealthDecision.State;
 import io.fairlead.controller.resources.health.HealthDecision.Step;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -61,7 +62,12 @@ class HealthDecisionTest {
       last = HealthDecision.step(policy, backends(verdicts), memory, now);
       memory = last.memory();
       for (int id : last.out()) {
-        int times = outages.get(id).map(past -> HealthDecision.times(past, now)).orElse(0) + 1;
+        int times =
+            outages
+                    .get(id)
+                    .map(past -> HealthDecision.times(past, Instant.ofEpochSecond(now)))
+                    .orElse(0)
+                + 1;
         outages.put(id, Optional.of(outage(now, times, Optional.empty(), Optional.empty())));
       }
       for (int id : last.dead()) {

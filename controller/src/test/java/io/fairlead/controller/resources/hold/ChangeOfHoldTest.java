@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.resources.plane.Result;
+import java.time.Instant;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -24,7 +25,7 @@ class ChangeOfHoldTest {
     HeldStory story = new HeldStory(3).move(1, 7, 8).move(2, 7).wait(1000);
     story.move(3, 7, 8).wait(200);
     ServiceConfig changed = story.image().config().withHold(seconds);
-    assertThat(Release.ofChange(story.image(), changed, story.now()))
+    assertThat(Release.ofChange(story.image(), changed, Instant.ofEpochSecond(story.now())))
         .isEqualTo(new Result.Hold(2, shortened, released));
   }
 }

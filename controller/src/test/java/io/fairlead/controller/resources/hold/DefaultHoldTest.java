@@ -278,7 +278,10 @@ class DefaultHoldTest {
         begun++;
       } else if (change.isPresent()) {
         assertThat(now - lastHeard).as("ends at %d", now).isGreaterThanOrEqualTo(HOLD);
-        assertThat(Release.ofChange(before, image.config(), now).shortenedBuckets()).isZero();
+        assertThat(
+                Release.ofChange(before, image.config(), Instant.ofEpochSecond(now))
+                    .shortenedBuckets())
+            .isZero();
       }
     }
     assertThat(begun).isPositive();

@@ -9,6 +9,7 @@ import io.fairlead.controller.core.ring.Delta;
 import io.fairlead.controller.core.ring.RefusedException;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.ring.Runs;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -92,6 +93,6 @@ final class HeldStory {
 
   /** The buckets that may be released now, by report and by limit. */
   Release release(Questions questions) {
-    return Release.of(image, now, questions.answers("web"));
+    return Release.of(image, Instant.ofEpochSecond(now), questions.answers("web"));
   }
 }

@@ -20,6 +20,7 @@ import io.fairlead.controller.resources.muxes.Muxes;
 import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -185,7 +186,7 @@ class HoldPropertyTest {
                 .holdSeconds(HOLD)
                 .holdByDefault(false)
                 .build());
-    image = PoolPlan.of(image, pool, now, FORCE).after();
+    image = PoolPlan.of(image, pool, Instant.ofEpochSecond(now), FORCE).after();
     late = image;
     open(random);
   }
@@ -205,7 +206,7 @@ class HoldPropertyTest {
       weights.add(weight(id, random.nextInt(3) * 50 + 10));
     }
     Ring before = image.ring();
-    PoolPlan plan = PoolPlan.of(image, weights, now, FORCE);
+    PoolPlan plan = PoolPlan.of(image, weights, Instant.ofEpochSecond(now), FORCE);
     next(decoded(plan));
     for (int bucket = 0; bucket < BUCKETS; bucket++) {
       int from = before.current(bucket);
@@ -257,10 +258,10 @@ class HoldPropertyTest {
 
   private void release() throws Exception {
     see();
-    Release release = Release.of(image, now, questions.answers("web"));
+    Release release = Release.of(image, Instant.ofEpochSecond(now), questions.answers("web"));
     Ring before = image.ring();
     if (release.runs().size() > 0) {
-      PoolPlan plan = PoolPlan.releasing(image, release.runs(), now);
+      PoolPlan plan = PoolPlan.releasing(image, release.runs(), Instant.ofEpochSecond(now));
       assertThat(plan.result().movedBuckets()).isZero();
       next(decoded(plan));
     }

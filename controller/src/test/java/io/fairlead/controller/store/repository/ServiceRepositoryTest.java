@@ -25,6 +25,7 @@ import io.fairlead.controller.store.Version;
 import io.fairlead.controller.store.zookeeper.ZooKeeperStore;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -204,7 +205,7 @@ class ServiceRepositoryTest {
     assertThat(ids.last()).isEqualTo(2);
     assertThat(ids.free().keySet()).containsExactly(1, 2);
     long day = ServiceIds.QUARANTINE.toSeconds();
-    ServiceIds.Next next = ids.next(ids.nextAt()).orElseThrow();
+    ServiceIds.Next next = ids.next(Instant.ofEpochSecond(ids.nextAt())).orElseThrow();
     assertThat(next).isEqualTo(new ServiceIds.Next(1, 3));
     assertThat(ids.nextAt() - day).isBetween(TODAY - 60, TODAY + 600);
     repository.create(epoch, named("api", 1).startingAt(next.generation()));
