@@ -44,7 +44,7 @@ public final class DefaultHold {
   /** Unix seconds at which an agent was heard last; 0: this leader has not looked yet. */
   private long heard;
 
-  /** Why the last change was refused; empty: it was not. */
+  /** Why the last change was refused, without figures, which change; empty: it was not. */
   private String refused = "";
 
   public DefaultHold(LiveConnections live) {
@@ -105,11 +105,12 @@ public final class DefaultHold {
 
   /** The latest change was refused; logs once why, as it is tried every few seconds. */
   public void refused(ServiceImage image, Refusal why) {
-    if (!why.getMessage().equals(refused)) {
+    String reason = why.getMessage().replaceAll("[\\d.]+", "");
+    if (!reason.equals(refused)) {
       LOG.warn(
           "service '{}': the hold stays as it is: {}", image.config().name(), why.getMessage());
     }
-    refused = why.getMessage();
+    refused = reason;
   }
 
   private boolean isAnyHeard(ServiceImage image) {

@@ -3,6 +3,9 @@ package io.fairlead.controller.resources.hold;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceConfig.Port;
 import io.fairlead.controller.core.image.ServiceImage;
@@ -15,6 +18,7 @@ import io.fairlead.controller.core.steering.SteeringMethod;
 import io.fairlead.controller.core.words.Encap;
 import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.hold.DefaultHold.Change;
+import io.fairlead.controller.resources.plane.Refusal;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +26,7 @@ import java.util.Random;
 import java.util.TreeSet;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 /** When a service for which no hold is set begins and ends to hold. */
 class DefaultHoldTest {
@@ -221,6 +226,31 @@ class DefaultHoldTest {
               seconds == 0
                   ? "for the window of 240 s, as holdSeconds is 0"
                   : "until its agent reports no connections, 600 s at most, as holdSeconds says");
+    }
+  }
+
+  @Test
+  void aRefusalIsLoggedOnceWhileOnlyItsFiguresChange() {
+    ListAppender<ILoggingEvent> log = new ListAppender<>();
+    Logger logger = (Logger) LoggerFactory.getLogger(DefaultHold.class);
+    log.start();
+    logger.addAppender(log);
+    try {
+      for (int left = 20; left > 0; left -= 5) {
+        hold.refused(image, Refusal.conflict("holdSeconds", HOLD, "this in %d s".formatted(left)));
+      }
+      assertThat(log.list).hasSize(1);
+      assertThat(log.list.get(0).getFormattedMessage())
+          .as("with its figures")
+          .endsWith("allowed: this in 20 s");
+      Refusal other = Refusal.unavailable("clock", "12.5 s ahead", "at most 10 s");
+      hold.refused(image, other);
+      assertThat(log.list).as("another reason").hasSize(2);
+      hold.committed();
+      hold.refused(image, other);
+      assertThat(log.list).as("again, after a commit").hasSize(3);
+    } finally {
+      logger.detachAppender(log);
     }
   }
 
