@@ -13,7 +13,6 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -128,9 +127,7 @@ public record SecretsFolder(Path path) {
   }
 
   private static String random() {
-    byte[] drawn = new byte[DRAWN_BYTES];
-    new SecureRandom().nextBytes(drawn);
-    return HexFormat.of().formatHex(drawn);
+    return RandomHex.draw(DRAWN_BYTES, new SecureRandom());
   }
 
   private static String digest(String token) {

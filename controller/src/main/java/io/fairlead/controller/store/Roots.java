@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import io.fairlead.controller.secret.RandomHex;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
-import java.util.HexFormat;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -79,8 +79,6 @@ public final class Roots {
   }
 
   private static String draw() {
-    byte[] drawn = new byte[DRAWN_BYTES];
-    new SecureRandom().nextBytes(drawn);
-    return HexFormat.of().formatHex(drawn);
+    return RandomHex.draw(DRAWN_BYTES, new SecureRandom());
   }
 }

@@ -10,11 +10,11 @@ import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.secret.RandomHex;
 import io.fairlead.controller.store.repository.StoredService;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -103,9 +103,7 @@ final class EventLog {
   private long characters;
 
   EventLog(RandomGenerator random) {
-    byte[] bytes = new byte[NAME_BYTES];
-    random.nextBytes(bytes);
-    name = HexFormat.of().formatHex(bytes);
+    name = RandomHex.draw(NAME_BYTES, random);
   }
 
   State state() {

@@ -3,8 +3,8 @@ package io.fairlead.controller.resources.muxes;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import io.fairlead.controller.core.image.AddedMux;
+import io.fairlead.controller.secret.RandomHex;
 import io.fairlead.controller.store.zookeeper.ZooKeeperAccess;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.random.RandomGenerator;
@@ -33,14 +33,13 @@ record MuxLogins(
     return new MuxLogins(
         id,
         readers.isPresent(),
-        readers.map(line -> List.of(line, "mux-%s:%s".formatted(id, password(random)))),
-        readers.map(line -> List.of(line, "probe-%s:%s".formatted(id, password(random)))));
-  }
-
-  private static String password(RandomGenerator random) {
-    byte[] drawn = new byte[PASSWORD_BYTES];
-    random.nextBytes(drawn);
-    return HexFormat.of().formatHex(drawn);
+        readers.map(
+            line ->
+                List.of(line, "mux-%s:%s".formatted(id, RandomHex.draw(PASSWORD_BYTES, random)))),
+        readers.map(
+            line ->
+                List.of(
+                    line, "probe-%s:%s".formatted(id, RandomHex.draw(PASSWORD_BYTES, random)))));
   }
 
   /** As ZooKeeper is told of them. */

@@ -22,9 +22,9 @@ import io.fairlead.controller.core.words.Word;
 import io.fairlead.controller.resources.backends.AddressRules;
 import io.fairlead.controller.resources.backends.SlowStartRules;
 import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.secret.RandomHex;
 import java.time.Instant;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -67,7 +67,10 @@ public final class ServiceRules {
     ServiceConfigBuilder base =
         ServiceConfig.builder(id, name)
             .buckets(buckets(spec))
-            .hashKey(spec.hashKey().map(ServiceRules::hashKey).orElseGet(() -> draw(random)));
+            .hashKey(
+                spec.hashKey()
+                    .map(ServiceRules::hashKey)
+                    .orElseGet(() -> RandomHex.draw(HASH_KEY_BYTES, random)));
     spec.hash().ifPresent(word -> base.hash(word("hash", word, Hash.class)));
     spec.affinity().ifPresent(word -> base.affinity(word("affinity", word, Affinity.class)));
     spec.steering().ifPresent(word -> base.steering(steering(word)));
@@ -394,12 +397,6 @@ public final class ServiceRules {
     int wanted = Math.max(Ring.BUCKETS_MIN, backends * BUCKETS_PER_BACKEND);
     int power = Integer.highestOneBit(wanted);
     return power == wanted ? power : power << 1;
-  }
-
-  private static String draw(RandomGenerator random) {
-    byte[] key = new byte[HASH_KEY_BYTES];
-    random.nextBytes(key);
-    return HexFormat.of().formatHex(key);
   }
 
   private static String hashKey(String text) {
