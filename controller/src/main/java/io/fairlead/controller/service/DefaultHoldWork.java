@@ -9,6 +9,7 @@ import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
 /** Begins or ends the hold that a service has by default. */
@@ -33,13 +34,12 @@ final class DefaultHoldWork implements Work {
 
   @Override
   public Instant due(ServiceImage image, Instant now) {
-    long due = hold.due(image, now.getEpochSecond());
-    return due == Long.MAX_VALUE ? EventQueue.NEVER : Instant.ofEpochSecond(due);
+    return hold.due(image, now);
   }
 
   @Override
   public void run(ServiceImage image, Instant now) throws StoreException {
-    Optional<DefaultHold.Change> change = hold.next(image, now.getEpochSecond());
+    Optional<DefaultHold.Change> change = hold.next(image, now.truncatedTo(ChronoUnit.SECONDS));
     if (change.isPresent()) {
       try {
         commit.of(change.get().config(), change.get().options());

@@ -126,6 +126,6 @@ public final class ReleaseWork implements Work {
       metrics.released(service, "single", release.single());
     }
     see(left, now);
-    questions.ask(left, now.getEpochSecond());
+    questions.ask(left, now);
   }
 }

@@ -11,6 +11,7 @@ import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.WriteOptions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -28,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * <p>For one thread.
  */
 public final class DefaultHold {
-  static final long EVERY_SECONDS = 5;
+  static final Duration EVERY = Duration.ofSeconds(5);
 
   private static final Logger LOG = LoggerFactory.getLogger(DefaultHold.class);
 
@@ -38,11 +39,11 @@ public final class DefaultHold {
   /** Of the ring that was seen. */
   private long[] lost;
 
-  /** Unix seconds of the latest look. */
-  private long last;
+  /** When it looked last. */
+  private Instant last = Instant.EPOCH;
 
-  /** Unix seconds at which an agent was heard last; 0: this leader has not looked yet. */
-  private long heard;
+  /** When an agent was heard last; the maximum: this leader has not looked yet. */
+  private Instant heard = Instant.MAX;
 
   /** Why the last change was refused, without figures, which change; empty: it was not. */
   private String refused = "";
@@ -64,18 +65,22 @@ public final class DefaultHold {
     }
   }
 
-  /** Unix seconds at which it is looked at next; the maximum: never. */
-  public long due(ServiceImage image, long now) {
+  /** When it is looked at next; the maximum: never. */
+  public Instant due(ServiceImage image, Instant now) {
     if (!image.config().holdByDefault()) {
-      return Long.MAX_VALUE;
+      return Instant.MAX;
     }
-    return now < last ? now : last + EVERY_SECONDS; // the clock may have been set back
+    return now.isBefore(last) ? now : last.plus(EVERY); // the clock may have been set back
   }
 
-  /** What to change now, if anything. */
-  public Optional<Change> next(ServiceImage image, long now) {
+  /**
+   * What to change now, if anything.
+   *
+   * @param now a whole second
+   */
+  public Optional<Change> next(ServiceImage image, Instant now) {
     ServiceConfig config = image.config();
-    if (now < due(image, now)) {
+    if (now.isBefore(due(image, now))) {
       return Optional.empty();
     }
     last = now;
@@ -85,15 +90,15 @@ public final class DefaultHold {
         && unheard(image, seen(image.ring()), live, now).isEmpty()) {
       return Optional.of(Change.of(config, true));
     }
-    if (heard == 0 || now < heard || config.holdSeconds() == 0 || isAnyHeard(image)) {
+    if (now.isBefore(heard) || config.holdSeconds() == 0 || isAnyHeard(image)) {
       heard = now;
     }
-    if (config.holdSeconds() == 0 || (isPossible && now < heard + config.holdSeconds())) {
+    if (config.holdSeconds() == 0
+        || (isPossible && now.isBefore(heard.plusSeconds(config.holdSeconds())))) {
       return Optional.empty();
     }
     Change change = Change.of(config, false);
-    return Release.ofChange(image, change.config(), Instant.ofEpochSecond(now)).shortenedBuckets()
-            == 0
+    return Release.ofChange(image, change.config(), now).shortenedBuckets() == 0
         ? Optional.of(change)
         : Optional.empty();
   }
@@ -145,7 +150,7 @@ public final class DefaultHold {
    * entries would count for a day; empty if they do.
    */
   private static Optional<String> unheard(
-      ServiceImage image, long[] lost, LiveConnections live, long now) {
+      ServiceImage image, long[] lost, LiveConnections live, Instant now) {
     if (image.pool().values().stream().noneMatch(member -> member.weight() > 0)) {
       return Optional.of("no backend has a weight");
     }
@@ -153,7 +158,7 @@ public final class DefaultHold {
     return IntStream.range(1, lost.length)
         .filter(
             id ->
-                now - image.config().heldSeconds() < lost[id]
+                now.getEpochSecond() - image.config().heldSeconds() < lost[id]
                     || (image.pool().containsKey(id) && image.pool().get(id).weight() > 0))
         .filter(id -> live.connections(service, id).isEmpty())
         .mapToObj(id -> live.unknown(service, id))
@@ -180,9 +185,7 @@ public final class DefaultHold {
             config.windowSeconds(),
             config.holdByDefault()
                 ? "until the agents of all backends report"
-                    + unheard(image, lost(image.ring()), live, now.getEpochSecond())
-                        .map(": "::concat)
-                        .orElse("")
+                    + unheard(image, lost(image.ring()), live, now).map(": "::concat).orElse("")
                 : "as holdSeconds is 0");
   }
 }

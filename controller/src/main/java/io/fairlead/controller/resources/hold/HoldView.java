@@ -125,7 +125,7 @@ public record HoldView(
         config.holdSeconds(),
         DefaultHold.words(image, live, now),
         holds.named(),
-        holds.held(now.getEpochSecond()),
+        holds.held(now),
         waiting,
         waiting > 0
             ? Questions.waits(config, settled, latest).stream()

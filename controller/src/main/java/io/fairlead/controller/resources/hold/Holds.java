@@ -5,6 +5,7 @@ import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.Ring;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -61,19 +62,19 @@ public final class Holds {
   }
 
   /** Those of them whose window is over. */
-  public int held(long now) {
-    return movedUntil(now - config.windowSeconds());
+  public int held(Instant now) {
+    return movedUntil(now.getEpochSecond() - config.windowSeconds());
   }
 
   /** Held buckets of which less than a tenth of their time is left. */
-  public int nearLimit(long now) {
+  public int nearLimit(Instant now) {
     long nine = config.heldSeconds() - config.heldSeconds() / 10;
-    return movedUntil(now - Math.max(nine, config.windowSeconds()));
+    return movedUntil(now.getEpochSecond() - Math.max(nine, config.windowSeconds()));
   }
 
   /** Seconds since the last move of the bucket that moved first, 0 if none is named. */
-  public long oldestAge(long now) {
-    return sinces.length == 0 ? 0 : Math.max(0, now - sinces[0]);
+  public long oldestAge(Instant now) {
+    return sinces.length == 0 ? 0 : Math.max(0, now.getEpochSecond() - sinces[0]);
   }
 
   private int movedUntil(long second) {

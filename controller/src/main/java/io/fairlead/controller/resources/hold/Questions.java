@@ -9,6 +9,8 @@ import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.muxes.SettledMoves;
 import io.fairlead.controller.resources.muxes.SettledMoves.Wait;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
@@ -44,12 +46,12 @@ public final class Questions {
   static final long BYTES_MAX = 32L << 20;
 
   /** Longer than an agent takes to hear of a question and to answer. */
-  static final int TURN_SECONDS = 15;
+  static final Duration TURN = Duration.ofSeconds(15);
 
   /**
-   * @param at Unix seconds at which it was first asked
+   * @param at when it was first asked
    */
-  private record Asked(String name, BitSet buckets, long at) {}
+  private record Asked(String name, BitSet buckets, Instant at) {}
 
   private final LiveConnections live;
   private final LongUnaryOperator settled;
@@ -109,7 +111,7 @@ public final class Questions {
   }
 
   /** Asks about the former owners in {@code image}, in place of what was asked before. */
-  public void ask(ServiceImage image, long now) {
+  public void ask(ServiceImage image, Instant now) {
     String service = image.config().name();
     Sets sets = new Sets(image, now);
     boolean[] isChosen = chosen(image, sets, now);
@@ -118,7 +120,8 @@ public final class Questions {
         .removeIf(
             each -> {
               int owner = each.getKey();
-              boolean isOver = !isChosen[owner] || each.getValue().at() < sets.counts[owner];
+              boolean isOver =
+                  !isChosen[owner] || each.getValue().at().getEpochSecond() < sets.counts[owner];
               if (isOver) {
                 live.ask(service, owner, new BitSet());
               }
@@ -138,21 +141,21 @@ public final class Questions {
     /** From when on a question about all of them counts. */
     private final long[] counts = new long[Backend.MAX + 1];
 
-    Sets(ServiceImage image, long now) {
+    Sets(ServiceImage image, Instant now) {
       if (image.config().holdSeconds() > 0) {
         Ring ring = image.ring();
         Moments moments = new Moments(image.config());
         for (int bucket = 0; bucket < ring.buckets(); bucket++) {
           History owners = ring.history(bucket);
           for (int i = 0; i < owners.size(); i++) {
-            add(bucket, owners.owner(i), moments.of(owners.since(i)), now);
+            add(bucket, owners.owner(i), moments.of(owners.since(i)), now.getEpochSecond());
           }
         }
       }
     }
 
-    private void add(int bucket, int owner, long from, long now) {
-      if (from <= now) {
+    private void add(int bucket, int owner, long from, long latest) {
+      if (from <= latest) {
         if (buckets[owner] == null) {
           buckets[owner] = new BitSet();
         }
@@ -182,7 +185,7 @@ public final class Questions {
     }
   }
 
-  private void ask(String service, int owner, BitSet set, long now) {
+  private void ask(String service, int owner, BitSet set, Instant now) {
     Asked before = asked.get(owner);
     live.ask(service, owner, set)
         .ifPresentOrElse(
@@ -195,7 +198,7 @@ public final class Questions {
   }
 
   /** Those that have an agent, as many as may be asked at once. */
-  private boolean[] chosen(ServiceImage image, Sets sets, long now) {
+  private boolean[] chosen(ServiceImage image, Sets sets, Instant now) {
     boolean[] isHeard = new boolean[sets.buckets.length];
     int heard = 0;
     for (int owner = 1; owner < isHeard.length; owner++) {
@@ -207,11 +210,11 @@ public final class Questions {
     return heard <= most ? isHeard : turn(isHeard, most, now);
   }
 
-  private boolean[] turn(boolean[] isHeard, long most, long now) {
+  private boolean[] turn(boolean[] isHeard, long most, Instant now) {
     boolean[] isChosen = new boolean[isHeard.length];
     long left = most;
     for (Map.Entry<Integer, Asked> each : asked.entrySet()) {
-      if (now < each.getValue().at() + TURN_SECONDS && isHeard[each.getKey()]) {
+      if (now.isBefore(each.getValue().at().plus(TURN)) && isHeard[each.getKey()]) {
         isChosen[each.getKey()] = true;
         left--;
       }
@@ -241,7 +244,7 @@ public final class Questions {
                     occupied -> {
                       BitSet free = (BitSet) question.buckets().clone();
                       free.andNot(occupied.buckets());
-                      answers.add(owner, free, question.at());
+                      answers.add(owner, free, question.at().getEpochSecond());
                     }));
     return answers;
   }

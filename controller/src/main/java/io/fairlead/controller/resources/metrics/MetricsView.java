@@ -18,6 +18,7 @@ import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.resources.upkeep.UpkeepView;
 import io.fairlead.controller.store.repository.StoredService;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -84,12 +85,12 @@ public final class MetricsView {
   }
 
   private Held held(Counted of) {
-    long seconds = clock.instant().getEpochSecond();
+    Instant now = clock.instant();
     return new Held(
         of.metrics().name(),
-        of.holds().held(seconds),
-        of.holds().oldestAge(seconds),
-        of.holds().nearLimit(seconds));
+        of.holds().held(now),
+        of.holds().oldestAge(now),
+        of.holds().nearLimit(now));
   }
 
   private static Service service(ServiceImage image) {

@@ -63,7 +63,7 @@ class DefaultHoldTest {
 
   /** What is to change now, which then is the configuration. */
   private Optional<Change> look() {
-    Optional<Change> change = hold.next(image, now);
+    Optional<Change> change = hold.next(image, Instant.ofEpochSecond(now));
     change.ifPresent(each -> image = image.withConfig(each.config()));
     return change;
   }

@@ -280,7 +280,7 @@ class HoldPropertyTest {
     byReport += release.byReport();
     atLimit += release.atLimit();
     see();
-    questions.ask(image, now);
+    questions.ask(image, Instant.ofEpochSecond(now));
     checkNamed();
   }
 

@@ -56,7 +56,7 @@ class HoldViewTest {
           SettledMoves.Sharing.NONE,
           now,
           now - story.image().ring().committed());
-      questions.ask(story.image(), now);
+      questions.ask(story.image(), Instant.ofEpochSecond(now));
       live.answer();
       if (now == first + seconds) {
         break;

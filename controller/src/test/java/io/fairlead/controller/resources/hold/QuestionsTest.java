@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.resources.agents.FakeConnections;
+import java.time.Instant;
 import java.util.BitSet;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -27,7 +28,7 @@ class QuestionsTest {
   }
 
   private void ask(HeldStory story) {
-    questions.ask(story.image(), story.now());
+    questions.ask(story.image(), Instant.ofEpochSecond(story.now()));
   }
 
   @Test
@@ -92,14 +93,14 @@ class QuestionsTest {
     Questions waiting = new Questions(live, since -> settled[0]);
     live.has(1);
     HeldStory story = new HeldStory(2).move(1, 4).wait(1000).move(2, 4).wait(1000);
-    waiting.ask(story.image(), story.now());
+    waiting.ask(story.image(), Instant.ofEpochSecond(story.now()));
     assertThat(waiting.isAsking()).isFalse();
     settled[0] = story.now();
-    waiting.ask(story.image(), story.wait(1).now());
+    waiting.ask(story.image(), Instant.ofEpochSecond(story.wait(1).now()));
     assertThat(waiting.isAsking()).as("its packets may be under way").isFalse();
-    waiting.ask(story.image(), story.wait(WAIT - 2).now());
+    waiting.ask(story.image(), Instant.ofEpochSecond(story.wait(WAIT - 2).now()));
     assertThat(waiting.isAsking()).as("a SYN cookie that it caused may come back").isFalse();
-    waiting.ask(story.image(), story.wait(1).now());
+    waiting.ask(story.image(), Instant.ofEpochSecond(story.wait(1).now()));
     assertThat(live.asked(1)).isEqualTo(set(4));
   }
 
@@ -179,11 +180,11 @@ class QuestionsTest {
     story.wait(10).move(backends + 1, IntStream.range(0, backends).toArray()).wait(WAIT);
     int turns = 0;
     while (Holds.of(story.image()).named() > 0) {
-      few.ask(story.image(), story.now());
+      few.ask(story.image(), Instant.ofEpochSecond(story.now()));
       assertThat(IntStream.rangeClosed(1, backends).filter(id -> !live.asked(id).isEmpty()).count())
           .isBetween(1L, 6L);
       live.answer();
-      story.apply(story.release(few)).wait(Questions.TURN_SECONDS);
+      story.apply(story.release(few)).wait((int) Questions.TURN.toSeconds());
       turns++;
       assertThat(turns).isLessThan(4 * backends);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.ring.Runs;
 import io.fairlead.controller.resources.agents.FakeConnections;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -72,7 +73,7 @@ class TwoBucketsHoldTest {
         case 4 -> move(random);
         case 5 -> story.wait(random.nextInt(2 * HeldStory.WINDOW));
         case 6 -> {
-          questions.ask(story.image(), story.now());
+          questions.ask(story.image(), Instant.ofEpochSecond(story.now()));
           report(byBoth);
           live.answer();
         }
