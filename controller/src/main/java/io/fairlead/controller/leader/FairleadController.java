@@ -36,8 +36,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The control plane on ZooKeeper: opened by {@code Main}, asked by the resources of the REST API,
  * closed at the end. This class only wires: a {@link Candidate} changes the {@link Role}, and a
- * leader's {@link Term} has the {@link Catalogue} of all services, each with a writer; {@link Reads}
- * and {@link Writes} answer.
+ * leader's {@link Term} has the {@link Catalogue} of all services, each with a writer; {@link
+ * Reads} and {@link Writes} answer.
  */
 public final class FairleadController implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(FairleadController.class);
