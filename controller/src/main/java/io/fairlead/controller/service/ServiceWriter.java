@@ -336,7 +336,8 @@ public final class ServiceWriter implements ArraysWriter {
   }
 
   private static Result unchanged(ServiceImage image, boolean dryRun) {
-    return Result.unchanged(image.config().name(), image.ring().generation(), dryRun);
+    return Result.unchanged(image.config().name(), image.ring().generation(), dryRun)
+        .withPool(image.pool());
   }
 
   private CompletionStage<Result> submit(WriteOptions options, Task task) {

@@ -24,7 +24,7 @@ import java.util.SortedMap;
  * @param ended of the deletion of a service
  * @param warnings sentences: which muxes do not announce the service, and why; which connections of
  *     a deleted service are reset
- * @param pool of the service afterwards, by id; of a write that commits a generation
+ * @param pool of the service afterwards, by id; of a write of its backends
  */
 @Built
 public record Result(
