@@ -79,20 +79,24 @@ final class SnapshotSteps {
 
   /** Writes the next chunk; gives up if the service is gone or has to be read again. */
   private void write(SnapshotWrite snapshot) {
+    boolean isMore = false;
     try {
       if (ledger.isKnown()) {
-        if (repository.writeNext(epoch, ledger.stored(), snapshot)) {
-          events.execute(() -> write(snapshot));
-          return;
+        isMore = repository.writeNext(epoch, ledger.stored(), snapshot);
+        if (!isMore) {
+          ledger.adopt(repository.publish(epoch, ledger.stored(), snapshot));
         }
-        ledger.adopt(repository.publish(epoch, ledger.stored(), snapshot));
       }
     } catch (StoreException.Fenced e) {
       LOG.debug("{}", e.getMessage());
     } catch (StoreException e) {
       // Readers only have more deltas to apply; the next generation tries again.
       LOG.warn("{}", e.getMessage());
+    } finally {
+      isBusy = isMore; // after an Error, too, which the executor logs
     }
-    isBusy = false;
+    if (isMore) {
+      events.execute(() -> write(snapshot));
+    }
   }
 }
