@@ -17,6 +17,7 @@ import io.fairlead.controller.core.ring.Ring;
 import io.fairlead.controller.core.ring.Runs;
 import io.fairlead.controller.core.words.AssignmentMethod;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
@@ -52,9 +53,9 @@ public final class HoldFigures {
     for (boolean isScattered : new boolean[] {false, true}) {
       ServiceImage held = held(buckets, servers, isScattered, new Random(seed));
       String kind = isScattered ? "scattered" : "ranges";
-      result.put(kind + ", all at the limit", releases(held, NOW + HOLD, 1, seed));
-      result.put(kind + ", nine tenths by report", releases(held, NOW + WINDOW, 0.9, seed));
-      result.put(kind + ", half by report", releases(held, NOW + WINDOW, 0.5, seed));
+      result.put(kind + ", all at the limit", releases(held, Instant.ofEpochSecond(NOW + HOLD), 1, seed));
+      result.put(kind + ", nine tenths by report", releases(held, Instant.ofEpochSecond(NOW + WINDOW), 0.9, seed));
+      result.put(kind + ", half by report", releases(held, Instant.ofEpochSecond(NOW + WINDOW), 0.5, seed));
     }
     System.out.println(new ObjectMapper().writeValueAsString(result));
   }
@@ -95,7 +96,7 @@ public final class HoldFigures {
 
   /** All releases one after another; with a share below 1, of buckets that are reported empty. */
   private static Map<String, Object> releases(
-      ServiceImage held, long now, double share, long seed) throws Exception {
+      ServiceImage held, Instant now, double share, long seed) throws Exception {
     Agents agents = new Agents(share, held.ring().buckets(), seed);
     Questions questions = new Questions(agents, since -> since);
     ServiceImage image = held;
@@ -112,7 +113,7 @@ public final class HoldFigures {
       if (release.runs().size() > 0) {
         Ring ring = image.ring();
         Delta delta =
-            Delta.after(ring, now, List.of(), Runs.EMPTY).releasing(release.runs());
+            Delta.after(ring, now.getEpochSecond(), List.of(), Runs.EMPTY).releasing(release.runs());
         Ring next = ring.apply(delta);
         byte[] encoded = DeltaCodec.encode(delta, ring);
         slowest = Math.max(slowest, (System.nanoTime() - start) / 1e9);
@@ -126,7 +127,7 @@ public final class HoldFigures {
         idle++;
       }
       start = System.nanoTime();
-      questions.ask(image, now + rounds * 5L);
+      questions.ask(image, now.plusSeconds(rounds * 5L));
       asking = Math.max(asking, (System.nanoTime() - start) / 1e9);
     }
     Map<String, Object> figures = new LinkedHashMap<>();
