@@ -40,6 +40,7 @@ class TransitionVerbsTest extends ServedApi {
   private void report(int sequence, JsonObject form) {
     JsonObject services = client.get("/v1/agent/services").json();
     assertThat(services.getBoolean("asksForm")).isTrue();
+    assertThat(services.getBoolean("asksSignals")).isTrue();
     JsonObject report =
         AgentRequests.report(
             sequence, services.getString("version"), "10.1.0.21", AgentRequests.service("web", 1));

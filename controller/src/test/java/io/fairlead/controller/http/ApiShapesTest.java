@@ -474,7 +474,9 @@ class ApiShapesTest extends ServedApi {
          "form":{"kind":"bpf","interface":"eth0","attached":true},
          "services":[{"name":"web","established":812,"halfOpen":3,
           "acceptQueue":{"length":0,"limit":511},"opened":40,"closed":38,
-          "answer":{"question":"%s","connections":1,"buckets":"AAE="}}]}\
+          "answer":{"question":"%s","connections":1,"buckets":"AAE="},
+          "signals":{"opened":1200,"refused":0,"resetsSent":3,"resetsReceived":2,
+           "retransmitted":7,"segments":45678,"rttSamples":1200,"rttMicroseconds":345678}}]}\
         """;
     controller.disconnect();
     controller.reconnect(); // in a new term nothing is asked for a drain any more
@@ -498,6 +500,7 @@ class ApiShapesTest extends ServedApi {
     assertThat(heard.getString("state")).isEqualTo("reporting");
     assertThat(heard.getInteger("established")).isEqualTo(812);
     assertThat(heard.getJsonObject("form").getString("interface")).isEqualTo("eth0");
+    assertThat(heard.getJsonObject("signals").getLong("segments")).isEqualTo(45678);
   }
 
   @Test

@@ -104,7 +104,8 @@ class LoadReportsTest extends ServedApi {
     assertThat(load.getDouble("passedShare")).isZero();
     post(3, version, LOAD);
     assertThat(CtlRun.done(url(), "agents"))
-        .containsPattern("LOST +BUSY +OFFERED/S +PASSED\n")
-        .containsPattern(" 3 +[0-9.]+ +33.3 %\n");
+        .containsPattern(
+            "LOST +BUSY +OFFERED/S +PASSED +REFUSED/S +RESETS/S +RETRANSMITTED +RTT ms\n")
+        .containsPattern(" 3 +[0-9.]+ +33.3 % +- +- +- +-\n");
   }
 }

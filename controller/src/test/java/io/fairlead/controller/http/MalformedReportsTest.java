@@ -50,6 +50,17 @@ class MalformedReportsTest extends ServedApi {
   private static final JsonObject LOAD =
       new JsonObject().put("busy", 3).put("offered", 9).put("taken", 6).put("passed", 3);
 
+  private static final JsonObject SIGNALS =
+      new JsonObject()
+          .put("opened", 1200)
+          .put("refused", 0)
+          .put("resetsSent", 3)
+          .put("resetsReceived", 2)
+          .put("retransmitted", 7)
+          .put("segments", 9007199254740991L)
+          .put("rttSamples", 1200)
+          .put("rttMicroseconds", 345678);
+
   private String version;
 
   @BeforeEach
@@ -72,7 +83,8 @@ class MalformedReportsTest extends ServedApi {
         service("web", 12)
             .put("answer", ANSWER.copy())
             .put("connections", CONNECTIONS.copy())
-            .put("load", LOAD.copy()));
+            .put("load", LOAD.copy())
+            .put("signals", SIGNALS.copy()));
   }
 
   private Reply post(JsonObject report) {
@@ -153,6 +165,17 @@ class MalformedReportsTest extends ServedApi {
         "services.0.load.taken | \"1\" | services[0].load.taken",
         "services.0.load.passed | 4294967296 | services[0].load.passed",
         "services.0.load.refused | 1 | services[0].load.refused",
+        "services.0.signals | [] | services[0].signals",
+        "services.0.signals | null | services[0].signals",
+        "services.0.signals.opened | | services[0].signals.opened",
+        "services.0.signals.refused | -1 | services[0].signals.refused",
+        "services.0.signals.resetsSent | null | services[0].signals.resetsSent",
+        "services.0.signals.resetsReceived | 0.5 | services[0].signals.resetsReceived",
+        "services.0.signals.retransmitted | \"NaN\" | services[0].signals.retransmitted",
+        "services.0.signals.segments | 9007199254740992 | services[0].signals.segments",
+        "services.0.signals.rttSamples | 99999999999999999999 | services[0].signals.rttSamples",
+        "services.0.signals.rttMicroseconds | 1e400 | services[0].signals.rttMicroseconds",
+        "services.0.signals.latency | 1 | services[0].signals.latency",
       })
   void aWrongFieldIsNamed(String path, String value, String field) {
     JsonObject report = good();
@@ -161,15 +184,10 @@ class MalformedReportsTest extends ServedApi {
     if (path.startsWith("services.0.")) {
       at = report.getJsonArray("services").getJsonObject(0);
       name = path.substring("services.0.".length());
-      if (name.startsWith("answer.")) {
-        at = at.getJsonObject("answer");
-        name = name.substring("answer.".length());
-      } else if (name.startsWith("connections.")) {
-        at = at.getJsonObject("connections");
-        name = name.substring("connections.".length());
-      } else if (name.startsWith("load.")) {
-        at = at.getJsonObject("load");
-        name = name.substring("load.".length());
+      int dot = name.indexOf('.');
+      if (dot > 0) {
+        at = at.getJsonObject(name.substring(0, dot));
+        name = name.substring(dot + 1);
       }
     }
     if (value == null) {

@@ -19,7 +19,16 @@ final class Reports {
   static Report.Service web(
       long established, Optional<Report.Answer> answer, Optional<Report.Load> load) {
     return new Report.Service(
-        "web", established, 0, Optional.empty(), 0, 0, answer, Optional.empty(), load);
+        "web",
+        established,
+        0,
+        Optional.empty(),
+        0,
+        0,
+        answer,
+        Optional.empty(),
+        load,
+        Optional.empty());
   }
 
   /** The server of a backend that {@link Requests#add} has added; returns what it is asked. */

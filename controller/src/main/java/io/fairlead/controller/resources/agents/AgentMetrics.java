@@ -22,7 +22,6 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.function.ToLongFunction;
 
 /**
  * Gauges of what agents report, read at every scrape. Only the leader has any. A backend whose
@@ -30,6 +29,7 @@ import java.util.function.ToLongFunction;
  */
 public final class AgentMetrics implements MultiCollector {
   private static final String DUMPS = "dumps";
+  private static final double MICROS_PER_SECOND = 1e6;
 
   private final Supplier<List<AgentView>> agents;
   private final Supplier<Collection<String>> services;
@@ -90,17 +90,61 @@ public final class AgentMetrics implements MultiCollector {
             "fairlead_controller_agent_offered_connections",
             "New connections that the server could refuse",
             reporting,
-            Load::offered),
+            agent -> agent.load().map(Load::offered)),
         counter(
             "fairlead_controller_agent_taken_connections",
             "Those of them that it took",
             reporting,
-            Load::taken),
+            agent -> agent.load().map(Load::taken)),
         counter(
             "fairlead_controller_agent_passed_connections",
             "Those of them that it passed on to the second bucket's backend",
             reporting,
-            Load::passed),
+            agent -> agent.load().map(Load::passed)),
+        signal(
+            "fairlead_controller_agent_accepted_connections",
+            "Connections that were established on the server",
+            reporting,
+            counts -> Optional.of(counts.opened())),
+        signal(
+            "fairlead_controller_agent_refused_connections",
+            "Connections that the server refused, or dropped as its queue was full",
+            reporting,
+            SignalCounts::refused),
+        signal(
+            "fairlead_controller_agent_resets_sent",
+            "Resets that the server sent, other than refusals",
+            reporting,
+            SignalCounts::resetsSent),
+        signal(
+            "fairlead_controller_agent_resets_received",
+            "Resets that the server received",
+            reporting,
+            SignalCounts::resetsReceived),
+        signal(
+            "fairlead_controller_agent_retransmitted_segments",
+            "Segments that the server sent again",
+            reporting,
+            SignalCounts::retransmitted),
+        signal(
+            "fairlead_controller_agent_segments",
+            "Segments that the server sent",
+            reporting,
+            SignalCounts::segments),
+        signal(
+            "fairlead_controller_agent_rtt_samples",
+            "Connections whose round-trip time was measured on the server",
+            reporting,
+            SignalCounts::rttSamples),
+        counters(
+            "fairlead_controller_agent_rtt_seconds",
+            "Sum of their round-trip times",
+            reporting,
+            agent ->
+                agent
+                    .signals()
+                    .flatMap(signals -> signals.counts().rttMicroseconds())
+                    .map(sum -> sum / MICROS_PER_SECOND)),
         passedShares(reporting));
   }
 
@@ -122,17 +166,28 @@ public final class AgentMetrics implements MultiCollector {
   }
 
   private static CounterSnapshot counter(
-      String name, String help, List<AgentView> of, ToLongFunction<Load> value) {
+      String name, String help, List<AgentView> of, Function<AgentView, Optional<Long>> value) {
+    return counters(name, help, of, agent -> value.apply(agent).map(Long::doubleValue));
+  }
+
+  private static CounterSnapshot signal(
+      String name, String help, List<AgentView> of, Function<SignalCounts, Optional<Long>> value) {
+    return counter(
+        name, help, of, agent -> agent.signals().flatMap(signals -> value.apply(signals.counts())));
+  }
+
+  private static CounterSnapshot counters(
+      String name, String help, List<AgentView> of, Function<AgentView, Optional<Double>> value) {
     CounterSnapshot.Builder counter = CounterSnapshot.builder().name(name).help(help);
     for (AgentView agent : of) {
-      agent
-          .load()
+      value
+          .apply(agent)
           .ifPresent(
-              load ->
+              number ->
                   counter.dataPoint(
                       CounterDataPointSnapshot.builder()
                           .labels(labels(agent))
-                          .value(value.applyAsLong(load))
+                          .value(number)
                           .build()));
     }
     return counter.build();

@@ -27,7 +27,7 @@ import java.util.function.LongSupplier;
  * gets another address, or a service that is created again under its old name, is unknown until its
  * own server reports. One lock guards everything; nothing is decoded and nothing waits under it.
  */
-public final class AgentReports implements LiveConnections {
+public final class AgentReports implements LiveConnections, ServerSignals {
   /** A load that was reported earlier than this is ignored. */
   public static final Duration LOAD_AGE = Duration.ofSeconds(10);
 
@@ -73,8 +73,13 @@ public final class AgentReports implements LiveConnections {
   /**
    * @param interval since the report before, to which {@code opened} and {@code closed} refer
    * @param offers in all reports of this server since the service was first heard of there
+   * @param signals empty if the report has none
    */
-  public record Heard(Report.Service report, Optional<Duration> interval, Offers offers) {}
+  public record Heard(
+      Report.Service report,
+      Optional<Duration> interval,
+      Offers offers,
+      Optional<Signaled> signals) {}
 
   private record Backend(String service, int id) {}
 
@@ -90,7 +95,18 @@ public final class AgentReports implements LiveConnections {
       int service, Heard heard, Optional<Answer> answer, Optional<Duration> asked) {}
 
   /** {@code service} is the id; the counts go on when the server's services change. */
-  private record Counted(int service, Offers offers) {}
+  private record Counted(int service, Offers offers, Optional<Signaled> signals) {
+    private static Counted none(Place place) {
+      return new Counted(place.id(), Offers.NONE, Optional.empty());
+    }
+
+    private Counted plus(Report.Service report, boolean isSameBoot) {
+      return new Counted(
+          service,
+          report.load().map(offers::plus).orElse(offers),
+          report.signals().map(told -> Signaled.of(told, signals, isSameBoot)).or(() -> signals));
+    }
+  }
 
   private record Agent(
       Report report,
@@ -219,6 +235,23 @@ public final class AgentReports implements LiveConnections {
                     found.age(),
                     found.entry().asked().map(now::minus));
               });
+    }
+  }
+
+  @Override
+  public Optional<Signals> signals(String service, int backend) {
+    Optional<Standing> standing = directory.find(service, backend);
+    synchronized (this) {
+      Duration now = now();
+      return standing
+          .flatMap(at -> fresh(service, at, now))
+          .flatMap(
+              found ->
+                  found
+                      .entry()
+                      .heard()
+                      .signals()
+                      .map(signaled -> new Signals(signaled.all(), found.age())));
     }
   }
 
@@ -441,16 +474,21 @@ public final class AgentReports implements LiveConnections {
     }
     Optional<Duration> interval =
         isSameBoot ? Optional.of(now.minus(last.heard())) : Optional.empty();
-    Map<String, Counted> counts = counts(report, last, isCurrent, places);
+    Map<String, Counted> counts = counts(report, last, isSameBoot, isCurrent, places);
     Map<String, Entry> services = new HashMap<>();
     for (Report.Service service : report.services()) {
       Place place = places.get(service.name());
       if (isCurrent && place != null) {
+        Counted counted = counts.get(service.name());
         services.put(
             service.name(),
             new Entry(
                 place.id(),
-                new Heard(service, interval, counts.get(service.name()).offers()),
+                new Heard(
+                    service,
+                    interval,
+                    counted.offers(),
+                    service.signals().flatMap(any -> counted.signals())),
                 Optional.ofNullable(answers.get(service.name())),
                 Optional.ofNullable(asked.get(service.name()))));
       }
@@ -463,7 +501,7 @@ public final class AgentReports implements LiveConnections {
    * Its numbers belong to the service of that name if that service is known.
    */
   private static Map<String, Counted> counts(
-      Report report, Agent last, boolean isCurrent, Map<String, Place> places) {
+      Report report, Agent last, boolean isSameBoot, boolean isCurrent, Map<String, Place> places) {
     Map<String, Counted> counts = new HashMap<>();
     if (last != null) {
       last.counts()
@@ -480,11 +518,8 @@ public final class AgentReports implements LiveConnections {
       if (place == null || !isCurrent && !counts.containsKey(service.name())) {
         continue;
       }
-      Counted before = counts.getOrDefault(service.name(), new Counted(place.id(), Offers.NONE));
-      counts.put(
-          service.name(),
-          new Counted(
-              place.id(), service.load().map(before.offers()::plus).orElse(before.offers())));
+      Counted before = counts.getOrDefault(service.name(), Counted.none(place));
+      counts.put(service.name(), before.plus(service, isSameBoot));
     }
     return counts;
   }

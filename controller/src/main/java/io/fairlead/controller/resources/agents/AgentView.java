@@ -2,6 +2,7 @@
 package io.fairlead.controller.resources.agents;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.fairlead.controller.core.words.Word;
 import io.fairlead.controller.resources.agents.AgentReports.Heard;
 import io.fairlead.controller.resources.plane.Refusal;
@@ -31,8 +32,10 @@ public record AgentView(
     Optional<Report.AcceptQueue> acceptQueue,
     Optional<Double> openedPerSecond,
     Optional<Double> closedPerSecond,
-    Optional<Load> load) {
+    Optional<Load> load,
+    Optional<Signals> signals) {
   private static final double MILLIS = 1000;
+  private static final double NANOS_PER_MILLI = 1e6;
 
   /**
    * Of services whose connections have two buckets, if the last report says it.
@@ -68,6 +71,37 @@ public record AgentView(
     }
   }
 
+  /**
+   * How connections fare, if the last report says it.
+   *
+   * @param counts of all reports since this controller leads and hears the agent
+   * @param refusedPerSecond between the last two reports, as all that follow; absent after the
+   *     first
+   * @param resetsPerSecond sent or received
+   * @param retransmittedShare of the segments sent; absent if none was
+   * @param rttMilliseconds mean; absent if it is not known of any connection
+   */
+  public record Signals(
+      @JsonUnwrapped SignalCounts counts,
+      Optional<Double> refusedPerSecond,
+      Optional<Double> resetsPerSecond,
+      Optional<Double> retransmittedShare,
+      Optional<Double> rttMilliseconds) {
+    private static Optional<Signals> of(Heard heard) {
+      return heard.signals().map(signaled -> of(heard, signaled));
+    }
+
+    private static Signals of(Heard heard, Signaled signaled) {
+      Optional<SignalCounts> latest = heard.interval().map(any -> signaled.latest());
+      return new Signals(
+          signaled.all(),
+          latest.flatMap(SignalCounts::refused).flatMap(count -> rate(heard, count)),
+          latest.flatMap(SignalCounts::resets).flatMap(count -> rate(heard, count)),
+          latest.flatMap(SignalCounts::retransmittedShare),
+          latest.flatMap(SignalCounts::rtt).map(rtt -> rtt.toNanos() / NANOS_PER_MILLI));
+    }
+  }
+
   /** Whether the agent reports. */
   public enum State implements Word {
     REPORTING,
@@ -99,7 +133,8 @@ public record AgentView(
         heard.flatMap(each -> each.report().acceptQueue()),
         heard.flatMap(each -> rate(each, each.report().opened())),
         heard.flatMap(each -> rate(each, each.report().closed())),
-        heard.flatMap(Load::of));
+        heard.flatMap(Load::of),
+        heard.flatMap(Signals::of));
   }
 
   /** Whether the agent says that no server is attached, which takes no packet of muxes then. */

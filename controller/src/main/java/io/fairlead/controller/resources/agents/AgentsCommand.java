@@ -42,7 +42,11 @@ public final class AgentsCommand extends Verb {
             "LOST",
             "BUSY",
             "OFFERED/S",
-            "PASSED");
+            "PASSED",
+            "REFUSED/S",
+            "RESETS/S",
+            "RETRANSMITTED",
+            "RTT ms");
     for (JsonNode agent : agents) {
       JsonNode queue = agent.path("acceptQueue");
       table.row(
@@ -63,9 +67,11 @@ public final class AgentsCommand extends Verb {
           cell(agent, "lostEvents"),
           cell(agent.path("load"), "busy"),
           cell(agent.path("load"), "offeredPerSecond"),
-          agent.path("load").has("passedShare")
-              ? Table.percent(agent.path("load").path("passedShare").asDouble())
-              : NONE);
+          percent(agent.path("load"), "passedShare"),
+          cell(agent.path("signals"), "refusedPerSecond"),
+          cell(agent.path("signals"), "resetsPerSecond"),
+          percent(agent.path("signals"), "retransmittedShare"),
+          cell(agent.path("signals"), "rttMilliseconds"));
     }
     table.print(out());
   }
@@ -77,6 +83,10 @@ public final class AgentsCommand extends Verb {
     }
     String word = form.path("attached").asBoolean() ? "" : "detached: ";
     return word + form.path("interface").asText(form.path("kind").asText());
+  }
+
+  private static String percent(JsonNode from, String share) {
+    return from.has(share) ? Table.percent(from.path(share).asDouble()) : NONE;
   }
 
   private static String cell(JsonNode agent, String field) {

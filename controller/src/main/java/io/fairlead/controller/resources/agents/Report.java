@@ -53,6 +53,7 @@ public record Report(
    * @param acceptQueue absent if no socket listens
    * @param opened since the last report that was answered; with {@code closed} it need not add up
    *     to the change of {@code established}, since events can be lost
+   * @param signals since the agent began to count; absent if it cannot, or is of an older version
    */
   public record Service(
       String name,
@@ -63,7 +64,8 @@ public record Report(
       long closed,
       Optional<Answer> answer,
       Optional<Connections> connections,
-      Optional<Load> load) {}
+      Optional<Load> load,
+      Optional<SignalCounts> signals) {}
 
   /**
    * How busy the server is, and what became of new connections that it could refuse; of services

@@ -33,8 +33,14 @@ public final class ServedServices {
    * @param version of the services
    * @param asksForm whether reports are to say if a server is attached: agents do not tell older
    *     controllers, who would refuse it
+   * @param asksSignals whether reports are to have signals; likewise
    */
-  public record View(int format, String version, boolean asksForm, List<ServedService> services) {}
+  public record View(
+      int format,
+      String version,
+      boolean asksForm,
+      boolean asksSignals,
+      List<ServedService> services) {}
 
   /** A service and the backends at an address. */
   private record Spot(ServiceConfig config, Backend backend) {}
@@ -138,7 +144,7 @@ public final class ServedServices {
                             .toList())));
     String version =
         Hashing.sha256().hashBytes(Answer.encode(served).getBytes()).toString().substring(0, 16);
-    return new View(Report.FORMAT, version, true, served);
+    return new View(Report.FORMAT, version, true, true, served);
   }
 
   /** Where these addresses stand, by ascending name of the service. */

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -23,9 +24,27 @@ class AgentMetricsTest {
 
   private static AgentView view(
       int backend, Duration age, Optional<Report.Load> load, Optional<Report.Form> form) {
+    return view(backend, age, load, form, Optional.empty());
+  }
+
+  private static AgentView view(
+      int backend,
+      Duration age,
+      Optional<Report.Load> load,
+      Optional<Report.Form> form,
+      Optional<Signaled> signaled) {
     Report.Service service =
         new Report.Service(
-            "app", 9, 3, Optional.empty(), 5, 4, Optional.empty(), Optional.empty(), load);
+            "app",
+            9,
+            3,
+            Optional.empty(),
+            5,
+            4,
+            Optional.empty(),
+            Optional.empty(),
+            load,
+            signaled.map(Signaled::told));
     return AgentView.of(
         "app",
         backend,
@@ -37,7 +56,8 @@ class AgentMetricsTest {
                 "events",
                 0,
                 form,
-                Optional.of(new Heard(service, Optional.of(Duration.ofSeconds(10)), OFFERS)))));
+                Optional.of(
+                    new Heard(service, Optional.of(Duration.ofSeconds(10)), OFFERS, signaled)))));
   }
 
   private static Optional<Report.Load> load(Long busy) {
@@ -102,6 +122,50 @@ class AgentMetricsTest {
     assertThat(lines(scrape, "fairlead_controller_agent_busy"))
         .containsExactly("{backend=\"1\",service=\"app\"} 0.0");
     assertThat(lines(scrape, "fairlead_controller_agent_passed_share")).isEmpty();
+  }
+
+  private static Optional<Signaled> signaled(SignalCounts counts) {
+    return Optional.of(Signaled.of(counts, Optional.empty(), true));
+  }
+
+  @Test
+  void signalsAreShownAsFarAsTheyAreKnown() throws IOException {
+    Optional<Long> unknown = Optional.empty();
+    SignalCounts all =
+        new SignalCounts(
+            40,
+            Optional.of(1L),
+            Optional.of(2L),
+            Optional.of(3L),
+            Optional.of(5L),
+            Optional.of(500L),
+            Optional.of(4L),
+            Optional.of(3_000_000L));
+    SignalCounts few =
+        new SignalCounts(40, unknown, unknown, unknown, unknown, unknown, unknown, unknown);
+    Duration now = Duration.ofSeconds(1);
+    String scrape =
+        scrape(
+            view(1, now, Optional.empty(), Optional.empty(), signaled(all)),
+            view(2, now, Optional.empty(), Optional.empty(), signaled(few)),
+            view(3, now, Optional.empty()),
+            view(4, Duration.ofSeconds(31), Optional.empty(), Optional.empty(), signaled(all)));
+    assertThat(lines(scrape, "fairlead_controller_agent_accepted_connections_total"))
+        .containsExactly(
+            "{backend=\"1\",service=\"app\"} 40.0", "{backend=\"2\",service=\"app\"} 40.0");
+    Map.of(
+            "refused_connections", "1.0",
+            "resets_sent", "2.0",
+            "resets_received", "3.0",
+            "retransmitted_segments", "5.0",
+            "segments", "500.0",
+            "rtt_samples", "4.0",
+            "rtt_seconds", "3.0")
+        .forEach(
+            (metric, value) ->
+                assertThat(lines(scrape, "fairlead_controller_agent_" + metric + "_total"))
+                    .as(metric)
+                    .containsExactly("{backend=\"1\",service=\"app\"} " + value));
   }
 
   private static List<String> lines(String scrape, String metric) {

@@ -75,6 +75,7 @@ class AgentReportsTest {
         4,
         Optional.ofNullable(answer),
         Optional.empty(),
+        Optional.empty(),
         Optional.empty());
   }
 
@@ -93,7 +94,8 @@ class AgentReportsTest {
         4,
         Optional.empty(),
         Optional.empty(),
-        Optional.of(new Report.Load(Optional.ofNullable(busy), offered, taken, passed)));
+        Optional.of(new Report.Load(Optional.ofNullable(busy), offered, taken, passed)),
+        Optional.empty());
   }
 
   private AgentView view() {

@@ -110,6 +110,7 @@ class DrainReportsTest {
                 0,
                 question.map(asked -> new Report.Answer(asked.question(), 0, "")),
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty())),
         Optional.empty());
   }
