@@ -86,19 +86,31 @@ public final class Election implements AutoCloseable {
   }
 
   private void enter() {
+    persist(
+        () -> {
+          store.checkOwn(protectsOpen);
+          Roots.create(store, tree);
+          if (!isEntered) {
+            isEntered = true;
+            listener.enter();
+          }
+          Roots.checkWhole(store, tree);
+          watchEpoch();
+          removeFormerSelf();
+          stand();
+        });
+  }
+
+  private interface Step {
+    void run() throws Exception;
+  }
+
+  /** Takes a step towards standing for election, again and again until it succeeds. */
+  private void persist(Step step) {
     String said = "";
     while (!isClosed) {
       try {
-        store.checkOwn(protectsOpen);
-        Roots.create(store, tree);
-        if (!isEntered) {
-          isEntered = true;
-          listener.enter();
-        }
-        Roots.checkWhole(store, tree);
-        watchEpoch();
-        removeFormerSelf();
-        stand();
+        step.run();
         return;
       } catch (StoreException.NotOurs e) {
         refusal = Optional.of(e);
@@ -167,14 +179,18 @@ public final class Election implements AutoCloseable {
           .isPresent()) {
         return;
       }
-      LOG.warn("{}: epoch {} is over, a controller was elected since", id, current.number());
-      follow();
-      candidacy.ifPresent(Store.Candidacy::close);
-      stand();
     } catch (Exception e) {
       // Without ZooKeeper the latch is lost as well, and found again with the connection.
       LOG.warn("{} cannot read the epoch: {}", id, e.toString());
+      return;
     }
+    LOG.warn("{}: epoch {} is over, a controller was elected since", id, current.number());
+    persist(
+        () -> {
+          follow();
+          candidacy.ifPresent(Store.Candidacy::close);
+          stand();
+        });
   }
 
   /**
