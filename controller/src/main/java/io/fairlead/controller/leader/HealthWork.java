@@ -31,6 +31,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -105,6 +106,10 @@ final class HealthWork {
   private final ClockCheck clock;
   private final MeterRegistry metrics;
   private final Map<String, Track> tracks = new HashMap<>();
+
+  /** Services that could not be looked at last time. */
+  private final Set<String> failing = new HashSet<>();
+
   private volatile List<HealthView> views = List.of();
 
   /** Since when it looks without a break, by the monotonic clock; empty while it does not. */
@@ -142,9 +147,17 @@ final class HealthWork {
     List<HealthView> next = new ArrayList<>();
     new TreeMap<>(writers)
         .forEach(
-            (name, writer) ->
+            (name, writer) -> {
+              try {
                 look(writer, fresh, isActing, now.orElseGet(clock::shownSeconds))
-                    .ifPresent(next::add));
+                    .ifPresent(next::add);
+                failing.remove(name);
+              } catch (RuntimeException | Error e) {
+                if (failing.add(name)) {
+                  LOG.error("health of service '{}'", name, e);
+                }
+              }
+            });
     views = List.copyOf(next);
   }
 

@@ -88,29 +88,33 @@ class HealthServiceTest {
   }
 
   private void check(Optional<String> kind, Optional<Boolean> dead) throws Exception {
-    ServiceSpec.Health health =
-        new ServiceSpec.Health(
-            kind,
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.of(
-                new ServiceSpec.HealthAction(
-                    Optional.empty(), Optional.empty(), Optional.empty(), dead)));
     done(
         controller
             .services()
             .changeService(
-                "web", ServiceSpec.builder().healthCheck(health).build(), WriteOptions.COMMIT));
+                "web",
+                ServiceSpec.builder().healthCheck(health(kind, dead)).build(),
+                WriteOptions.COMMIT));
+  }
+
+  static ServiceSpec.Health health(Optional<String> kind, Optional<Boolean> dead) {
+    return new ServiceSpec.Health(
+        kind,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.of(
+            new ServiceSpec.HealthAction(
+                Optional.empty(), Optional.empty(), Optional.empty(), dead)));
   }
 
   private static String mux(String id) {
