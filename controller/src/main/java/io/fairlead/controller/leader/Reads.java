@@ -41,11 +41,12 @@ final class Reads implements Plane {
   @Override
   public void confirm() {
     try {
-      if (role.get() instanceof Follower follower) {
+      Role now = role.get();
+      if (now instanceof Follower follower) {
         follower.catchUp();
         return;
       }
-      Optional<Term> term = role.get().term();
+      Optional<Term> term = now.term();
       if (term.isPresent()
           && from.repository.store().isLatest(term.get().epoch())
           && term.get().catalogue().awaitShown()) { // others may have read it already
@@ -107,12 +108,23 @@ final class Reads implements Plane {
 
   @Override
   public boolean isServing() {
-    return role.get().images().isPresent();
+    return lookedUp().isPresent();
   }
 
   /** The services as known here, which may be older than the last commit; empty before a load. */
   Collection<StoredService> lastServices() {
-    return role.get().images().map(Images::all).orElse(List.of());
+    return lookedUp().map(Images::all).orElse(List.of());
+  }
+
+  /** A role that ends while it is asked has none any more: the one after it is asked then. */
+  private Optional<Images> lookedUp() {
+    Role now;
+    Optional<Images> images;
+    do {
+      now = role.get();
+      images = now.images();
+    } while (images.isEmpty() && now != role.get());
+    return images;
   }
 
   private Images images() {
@@ -123,6 +135,6 @@ final class Reads implements Plane {
         LOG.debug("reading the last known images: {}", e.toString());
       }
     }
-    return role.get().images().orElseThrow(() -> Unavailable.notLoaded(from.session.isConnected()));
+    return lookedUp().orElseThrow(() -> Unavailable.notLoaded(from.session.isConnected()));
   }
 }
