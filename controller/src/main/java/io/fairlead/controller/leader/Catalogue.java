@@ -2,7 +2,6 @@
 package io.fairlead.controller.leader;
 
 import com.google.common.base.Throwables;
-import io.fairlead.controller.core.image.AddedMux;
 import io.fairlead.controller.core.image.ClusterSettings;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
@@ -24,7 +23,6 @@ import io.fairlead.controller.service.ServiceWriter;
 import io.fairlead.controller.service.VipGuard;
 import io.fairlead.controller.store.DaemonThreads;
 import io.fairlead.controller.store.Epoch;
-import io.fairlead.controller.store.MuxStore;
 import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.ServiceStore;
 import io.fairlead.controller.store.StoreException;
@@ -73,7 +71,7 @@ final class Catalogue implements Images {
   }
 
   private final ServiceRepository repository;
-  private final MuxStore muxes;
+  private final MuxEntries muxes;
   private final Epoch epoch;
   private final ClockCheck clock;
   private final LongSupplier monotonic;
@@ -83,8 +81,14 @@ final class Catalogue implements Images {
   private final ConcurrentNavigableMap<String, ServiceWriter> writers =
       new ConcurrentSkipListMap<>();
 
-  /** Held from the start of a commit that creates a service until reads show it. */
-  private final Lock creating = new ReentrantLock();
+  /** Held from the start of a commit that is made here until reads show it. */
+  private final Lock committing = new ReentrantLock();
+
+  /** Whether ZooKeeper may differ from what is known here; changes while the lock is held. */
+  private volatile boolean isUncertain;
+
+  /** The service that exists if the latest commit of one took place. */
+  private Optional<String> coming = Optional.empty();
 
   /**
    * Services that cannot be read, and why: their names stay taken, and other services are not
@@ -105,7 +109,7 @@ final class Catalogue implements Images {
     this.epoch = epoch;
     this.writerOf = writerOf;
     repository = from.repository;
-    muxes = from.muxStore;
+    muxes = new MuxEntries(from.muxStore, epoch, from.notes);
     clock = from.clock;
     monotonic = from.options.monotonic();
     notes = from.notes;
@@ -187,9 +191,63 @@ final class Catalogue implements Images {
 
   /** Waits for what is being committed. Whether what was committed before this call shows then. */
   boolean awaitShown() {
-    creating.lock();
-    creating.unlock();
+    committing.lock();
+    try {
+      if (isUncertain) {
+        return false;
+      }
+    } finally {
+      committing.unlock();
+    }
     return writers.values().stream().allMatch(ServiceWriter::awaitShown);
+  }
+
+  private interface Step {
+    void run() throws StoreException;
+  }
+
+  /** Commits and adopts what was committed. */
+  private void commit(Step step) throws StoreException {
+    committing.lock();
+    try {
+      isUncertain = true;
+      step.run();
+      isUncertain = false;
+    } finally {
+      committing.unlock();
+    }
+  }
+
+  /** Whether {@link #settle} has to do anything. */
+  boolean isUnsettled() {
+    return isUncertain || writers.values().stream().anyMatch(ServiceWriter::isGone);
+  }
+
+  /**
+   * Finds out what has become of commits of unknown outcome; called before anything else is done.
+   */
+  void settle() throws StoreException {
+    if (isUncertain) {
+      commit(
+          () -> {
+            guard.set(repository.store().settings());
+            if (coming.isPresent()) {
+              readAgain(coming.get());
+            }
+          });
+    }
+    writers.values().stream().filter(ServiceWriter::isGone).forEach(this::keepDeleted);
+  }
+
+  private void readAgain(String name) throws StoreException {
+    try {
+      repository.read(name).ifPresent(this::show);
+    } catch (StoreException.Damaged e) {
+      LOG.error("{}", e.getMessage());
+      damaged.put(name, e.getMessage());
+    }
+    addresses.settle(name);
+    coming = Optional.empty();
   }
 
   private List<ServiceImage> images() {
@@ -205,10 +263,14 @@ final class Catalogue implements Images {
     return Optional.ofNullable(writers.get(name)).orElseThrow(() -> missing(name));
   }
 
+  private static boolean isReadable(ServiceWriter writer) {
+    return !writer.isGone() && writer.damage().isEmpty();
+  }
+
   @Override
   public Collection<StoredService> all() {
     return writers.values().stream()
-        .filter(writer -> !writer.isGone())
+        .filter(Catalogue::isReadable)
         .map(ServiceWriter::stored)
         .toList();
   }
@@ -241,18 +303,21 @@ final class Catalogue implements Images {
   @Override
   public Optional<StoredService> find(String name) {
     return Optional.ofNullable(writers.get(name))
-        .filter(writer -> !writer.isGone())
+        .filter(Catalogue::isReadable)
         .map(ServiceWriter::stored);
   }
 
   @Override
   public Optional<String> damage(String name) {
-    return Optional.ofNullable(damaged.get(name));
+    return Optional.ofNullable(damaged.get(name))
+        .or(() -> Optional.ofNullable(writers.get(name)).flatMap(ServiceWriter::damage));
   }
 
   /** Services that cannot be read, and why. */
   Map<String, String> damaged() {
-    return damaged;
+    Map<String, String> all = new HashMap<>(damaged);
+    writers.forEach((name, writer) -> writer.damage().ifPresent(why -> all.put(name, why)));
+    return all;
   }
 
   Result create(ServiceSpec spec, WriteOptions options) throws StoreException {
@@ -283,35 +348,33 @@ final class Catalogue implements Images {
     addresses.check(image, settings, now);
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
-      creating.lock();
-      try {
-        StoredService created = createClaimed(noting, image, settings, now);
-        guard.set(settings);
-        show(created);
-      } finally {
-        creating.unlock();
-      }
+      ServiceImage created = image;
+      Optional<ClusterSettings> changed =
+          Optional.of(settings).filter(other -> !other.equals(guard.settings()));
+      commitNew(created, settings, now, () -> noting.create(epoch, created, changed));
     }
     return result;
   }
 
-  /** Where it is not known whether it was written, its addresses stay claimed. */
-  private StoredService createClaimed(
-      ServiceRepository noting, ServiceImage image, ClusterSettings settings, Instant now)
+  private interface Creation {
+    StoredService run() throws StoreException;
+  }
+
+  /** Commits a service that exists from then on; its addresses are claimed until that is known. */
+  private void commitNew(
+      ServiceImage image, ClusterSettings settings, Instant now, Creation creation)
       throws StoreException {
+    String name = image.config().name();
     addresses.claim(image, settings, now);
-    boolean isKnown = true;
-    try {
-      return noting.create(
-          epoch, image, Optional.of(settings).filter(other -> !other.equals(guard.settings())));
-    } catch (StoreException.Unknown e) {
-      isKnown = false;
-      throw e;
-    } finally {
-      if (isKnown) {
-        addresses.settle(image.config().name());
-      }
-    }
+    coming = Optional.of(name);
+    commit(
+        () -> {
+          StoredService created = creation.run();
+          guard.set(settings);
+          show(created);
+          addresses.settle(name);
+          coming = Optional.empty();
+        });
   }
 
   /** Creates the service, or makes it what the specification says. */
@@ -338,6 +401,10 @@ final class Catalogue implements Images {
     return writers.containsKey(name) || damaged.containsKey(name);
   }
 
+  MuxEntries muxes() {
+    return muxes;
+  }
+
   ClusterSettings settings() {
     return guard.settings();
   }
@@ -351,68 +418,14 @@ final class Catalogue implements Images {
     Result result = Result.unmoved("", 0, options.dryRun());
     if (!options.dryRun()) {
       clock.second(options);
-      repository
-          .with(notes.of(epoch, options.origin(), result))
-          .store()
-          .changeSettings(epoch, settings);
-      guard.set(settings);
+      ServiceStore noting = repository.with(notes.of(epoch, options.origin(), result)).store();
+      commit(
+          () -> {
+            noting.changeSettings(epoch, settings);
+            guard.set(settings);
+          });
     }
     return result;
-  }
-
-  /** Adds a mux, or gives one that is added other logins. */
-  Result addMux(AddedMux mux, boolean renews, WriteOptions options) throws StoreException {
-    boolean isThere = muxes.find(mux.id()).isPresent();
-    if (isThere && !renews) {
-      throw Refusal.conflict(
-          "id", mux.id(), "a name that no mux has; rotate gives one that is added a new login");
-    }
-    if (!isThere && renews) {
-      throw unknownMux(mux.id());
-    }
-    Result changed = Result.unmoved("", 0, options.dryRun());
-    Result result = isThere ? changed : changed.asCreated();
-    if (!options.dryRun()) {
-      MuxStore noting = muxes.with(notes.of(epoch, options.origin(), result));
-      try {
-        if (isThere) {
-          noting.renew(epoch, mux);
-        } else {
-          noting.add(epoch, mux);
-        }
-      } catch (StoreException.NotDeleted e) {
-        throw Refusal.conflict(
-            "id",
-            mux.id(),
-            (isThere
-                    ? "a mux whose nodes can be deleted; its logins stay valid until 'fairleadctl"
-                        + " mux remove %s --force', after which it needs another id: "
-                            .formatted(mux.id())
-                    : "another id: ")
-                + e.getMessage());
-      }
-    }
-    return result;
-  }
-
-  /** Removes a mux: it counts for nothing any more, and cannot come back. */
-  Result removeMux(String id, boolean force, WriteOptions options) throws StoreException {
-    if (muxes.find(id).isEmpty()) {
-      throw unknownMux(id);
-    }
-    if (!force && muxes.isAlive(id)) {
-      throw Refusal.conflict(
-          "id", id, "a mux that has ended: stop it first, or force, upon which it withdraws");
-    }
-    Result result = Result.unmoved("", 0, options.dryRun());
-    if (!options.dryRun()) {
-      muxes.with(notes.of(epoch, options.origin(), result)).remove(epoch, id);
-    }
-    return result;
-  }
-
-  private static Refusal unknownMux(String id) {
-    return new Refusal(Refusal.Kind.NOT_FOUND, "id", id, "a mux that is added");
   }
 
   Result change(String name, ServiceSpec change, WriteOptions options) {
@@ -438,14 +451,18 @@ final class Catalogue implements Images {
     } finally {
       // Also when only now it shows that an earlier attempt, whose answer was lost, has deleted it.
       if (writer.isGone()) {
-        Instant at = Instant.ofEpochSecond(clock.shownSeconds());
-        deletedServices.add(
-            new ServiceStore.Deleted(writer.image().config(), at),
-            elapsed(),
-            () -> writers.remove(name));
-        removeExpired();
+        keepDeleted(writer);
       }
     }
+  }
+
+  private void keepDeleted(ServiceWriter writer) {
+    Instant at = Instant.ofEpochSecond(clock.shownSeconds());
+    deletedServices.add(
+        new ServiceStore.Deleted(writer.image().config(), at),
+        elapsed(),
+        () -> writers.remove(writer.name()));
+    removeExpired();
   }
 
   /** This controller leads: services do by themselves what is due. */
@@ -484,7 +501,8 @@ final class Catalogue implements Images {
     }
     Optional<StoredService> again = repository.read(name);
     if (again.isPresent()) { // by an earlier attempt whose outcome was unknown
-      return adopt(again.get()).asCreated();
+      show(again.get());
+      return Result.unmoved(again.get().image(), false).asCreated();
     }
     Optional<StoredService> kept = repository.readDeleted(name);
     if (kept.isEmpty()) { // a new service was to take its place, and was not created
@@ -499,28 +517,13 @@ final class Catalogue implements Images {
     Result result = plan.result().asCreated();
     if (!options.dryRun()) {
       ServiceRepository noting = repository.with(notes.of(epoch, options.origin(), result));
-      creating.lock();
-      try {
-        addresses.claim(plan.after(), guard.settings(), now);
-        adopt(noting.commit(epoch, before, plan.after(), plan.delta()));
-      } catch (StoreException.Unknown e) {
-        throw e; // its addresses stay claimed
-      } catch (StoreException e) {
-        addresses.settle(name);
-        throw e;
-      } finally {
-        creating.unlock();
-      }
+      commitNew(
+          plan.after(),
+          guard.settings(),
+          now,
+          () -> noting.commit(epoch, before, plan.after(), plan.delta()));
     }
     return result;
-  }
-
-  /** A deleted service that exists again. */
-  private Result adopt(StoredService again) {
-    String name = again.image().config().name();
-    show(again);
-    addresses.settle(name);
-    return Result.unmoved(again.image(), false);
   }
 
   /** A service that exists from now on. */

@@ -23,6 +23,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * All that a leader knows and runs in one epoch. It is built aside, begins once it is this
@@ -31,6 +33,7 @@ import java.util.function.Supplier;
  * there is none.
  */
 final class Term implements Role {
+  private static final Logger LOG = LoggerFactory.getLogger(Term.class);
   private static final int LOOPS = 3;
   private static final long KEEPERS_MILLIS = 500;
 
@@ -166,7 +169,18 @@ final class Term implements Role {
       if (catalogue.hasExpired()) {
         from.threads.catalogue.execute(catalogue::removeExpired);
       }
+      if (catalogue.isUnsettled()) {
+        from.threads.catalogue.execute(this::settle);
+      }
       othello.step(catalogue.writers().keySet());
+    }
+  }
+
+  private void settle() {
+    try {
+      catalogue.settle();
+    } catch (StoreException e) {
+      LOG.debug("{}", e.getMessage()); // reads are not confirmed meanwhile
     }
   }
 

@@ -7,7 +7,6 @@ import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.backends.Backends;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;
-import io.fairlead.controller.resources.drains.DrainWatch;
 import io.fairlead.controller.resources.drains.Drains;
 import io.fairlead.controller.resources.health.HealthHolds;
 import io.fairlead.controller.resources.plane.Refusal;
@@ -76,11 +75,11 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
   }
 
   CompletionStage<Result> addMux(AddedMux mux, boolean renews, WriteOptions options) {
-    return onCatalogue(catalogue -> catalogue.addMux(mux, renews, options));
+    return onCatalogue(catalogue -> catalogue.muxes().add(mux, renews, options));
   }
 
   CompletionStage<Result> removeMux(String id, boolean force, WriteOptions options) {
-    return onCatalogue(catalogue -> catalogue.removeMux(id, force, options));
+    return onCatalogue(catalogue -> catalogue.muxes().remove(id, force, options));
   }
 
   CompletionStage<Result> changeCluster(ClusterSettings settings, WriteOptions options) {
@@ -95,16 +94,7 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
 
   @Override
   public CompletionStage<Result> drain(String service, DrainOrder order, WriteOptions options) {
-    DrainWatch drains = role.get().softState().drains();
-    return onWriter(
-        service,
-        writer ->
-            writer.commit(
-                (image, now) -> {
-                  PoolPlan plan = PoolPlan.drain(image, order, now, options);
-                  return plan.withDrains(drains.plan(plan.after(), order.ids()));
-                },
-                options));
+    return onWriter(service, writer -> writer.drain(order, options));
   }
 
   @Override
@@ -147,7 +137,9 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
         CompletableFuture.supplyAsync(
             () -> {
               try {
-                return task.run(catalogue());
+                Catalogue catalogue = catalogue();
+                catalogue.settle();
+                return task.run(catalogue);
               } catch (StoreException e) {
                 LOG.warn("{}", e.getMessage());
                 throw Unavailable.store(e);

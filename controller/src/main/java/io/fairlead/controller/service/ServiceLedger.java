@@ -35,6 +35,9 @@ final class ServiceLedger {
   /** Whether ZooKeeper may differ from {@code stored}; set by the event thread only. */
   private volatile boolean isUncertain;
 
+  /** Why it cannot be read again. */
+  private volatile Optional<String> damage = Optional.empty();
+
   /** Whether ZooKeeper no longer has the service. */
   private volatile boolean isGone;
 
@@ -71,12 +74,18 @@ final class ServiceLedger {
 
   /**
    * Waits for what is being committed. Whether readers see everything then that was committed
-   * before this call: not while it is unknown whether a commit took place.
+   * before this call: not while it is unknown whether a commit took place. A damaged service shows
+   * that it is.
    */
   boolean awaitShown() {
     committing.lock();
     committing.unlock();
-    return !isUncertain;
+    return !isUncertain || damage.isPresent();
+  }
+
+  /** Why ZooKeeper has a service that cannot be read. */
+  Optional<String> damage() {
+    return damage;
   }
 
   /** A write may have failed or not: what ZooKeeper has is read before anything else. */
@@ -88,7 +97,7 @@ final class ServiceLedger {
     if (!isUncertain) {
       return;
     }
-    Optional<StoredService> read = repository.read(name());
+    Optional<StoredService> read = readAgain();
     if (read.isPresent()) {
       stored = read.get();
       repository.removeOld(epoch, stored);
@@ -96,6 +105,17 @@ final class ServiceLedger {
     isGone = read.isEmpty();
     isUncertain = false;
     addresses.settle(name());
+  }
+
+  private Optional<StoredService> readAgain() throws StoreException {
+    try {
+      Optional<StoredService> read = repository.read(name());
+      damage = Optional.empty();
+      return read;
+    } catch (StoreException.Damaged e) {
+      damage = Optional.of(e.getMessage());
+      throw e;
+    }
   }
 
   /** Commits {@code plan} with an audit record, unless it is a dry run. */

@@ -11,6 +11,8 @@ import io.fairlead.controller.plan.UpkeepPlan;
 import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.backends.PoolRules;
+import io.fairlead.controller.resources.drains.DrainOrder;
+import io.fairlead.controller.resources.drains.DrainWatch;
 import io.fairlead.controller.resources.othello.ArraysWriter;
 import io.fairlead.controller.resources.othello.CommittedArrays.Next;
 import io.fairlead.controller.resources.plane.Refusal;
@@ -53,6 +55,7 @@ public final class ServiceWriter implements ArraysWriter {
   private final Epoch epoch;
   private final ClockCheck clock;
   private final LiveConnections live;
+  private final DrainWatch drains;
   private final ServiceLedger ledger;
   private final EventQueue events;
   private final UpkeepPlan upkeep = new UpkeepPlan();
@@ -65,6 +68,7 @@ public final class ServiceWriter implements ArraysWriter {
     epoch = builder.epoch;
     clock = builder.clock;
     live = builder.live;
+    drains = builder.drains;
     ledger = new ServiceLedger(builder);
     events = new EventQueue(builder.pool, builder.timer, this::schedule);
 
@@ -91,7 +95,7 @@ public final class ServiceWriter implements ArraysWriter {
                   ledger.commitUnnoted(plan);
                   return plan.result();
                 }),
-            new TransitionWork(builder.drains, builder.metrics, ledger::commit));
+            new TransitionWork(drains, builder.metrics, ledger::commit));
   }
 
   /** The writer of {@code stored} in {@code epoch}; everything else has to be given. */
@@ -123,6 +127,11 @@ public final class ServiceWriter implements ArraysWriter {
   @Override
   public boolean isGone() {
     return ledger.isGone();
+  }
+
+  /** As {@link ServiceLedger#damage}. */
+  public Optional<String> damage() {
+    return ledger.damage();
   }
 
   /** As {@link ServiceLedger#awaitShown}. */
@@ -184,6 +193,16 @@ public final class ServiceWriter implements ArraysWriter {
               ? unchanged(image(), options.dryRun())
               : ledger.commit(planned, options);
         });
+  }
+
+  /** Drains backends, and says how long that may take. */
+  public CompletionStage<Result> drain(DrainOrder order, WriteOptions options) {
+    return commit(
+        (image, now) -> {
+          PoolPlan plan = PoolPlan.drain(image, order, now, options);
+          return plan.withDrains(drains.plan(plan.after(), order.ids()));
+        },
+        options);
   }
 
   /** Starts a rebalance or defragmentation with its first iteration. */
@@ -390,12 +409,23 @@ public final class ServiceWriter implements ArraysWriter {
     }
     snapshots.beginIfDue();
     if (!ledger.isKnown()) {
-      events.schedule("read again", EventQueue.AT_ONCE, at -> run(() -> {}, failure -> {}));
+      if (ledger.damage().isEmpty()) { // else a request reads again
+        events.schedule("read again", EventQueue.AT_ONCE, at -> run(() -> {}, failure -> {}));
+      }
+      return;
     }
-    Instant now = clock.shown();
     for (Work work : works) {
-      events.schedule(
-          work.tag(), work.due(image(), now), at -> run(() -> runIfDue(work, at), failure -> {}));
+      events.schedule(work.tag(), due(work), at -> run(() -> runIfDue(work, at), failure -> {}));
+    }
+  }
+
+  /** At once where that fails: as an event it fails again, which is logged, and is tried again. */
+  private Instant due(Work work) {
+    try {
+      return work.due(image(), clock.shown());
+    } catch (RuntimeException | Error e) {
+      LOG.debug("{} of service '{}'", work.tag(), name(), e);
+      return EventQueue.AT_ONCE;
     }
   }
 

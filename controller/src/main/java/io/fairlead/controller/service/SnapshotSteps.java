@@ -57,13 +57,19 @@ final class SnapshotSteps {
         || !ledger.stored().isSnapshotDue()) {
       return;
     }
-    isBusy = true;
     StoredService service = ledger.stored();
     try {
       background.execute(() -> encode(service));
+      isBusy = true;
     } catch (RejectedExecutionException e) {
       LOG.debug("no snapshot of service '{}': the controller is stopping", ledger.name());
+    } catch (RuntimeException | Error e) {
+      failed(e);
     }
+  }
+
+  private void failed(Throwable e) {
+    LOG.error("snapshot of service '{}', epoch {}", ledger.name(), epoch.number(), e);
   }
 
   /** Runs on the background thread. */
@@ -72,7 +78,7 @@ final class SnapshotSteps {
       SnapshotWrite snapshot = ServiceRepository.snapshot(service);
       events.execute(() -> write(snapshot));
     } catch (RuntimeException | Error e) {
-      LOG.error("snapshot of service '{}', epoch {}", ledger.name(), epoch.number(), e);
+      failed(e);
       events.execute(() -> isBusy = false);
     }
   }
@@ -92,9 +98,11 @@ final class SnapshotSteps {
     } catch (StoreException e) {
       // Readers only have more deltas to apply; the next generation tries again.
       LOG.warn("{}", e.getMessage());
-    } finally {
-      isBusy = isMore; // after an Error, too, which the executor logs
+    } catch (RuntimeException | Error e) {
+      isMore = false;
+      failed(e);
     }
+    isBusy = isMore;
     if (isMore) {
       events.execute(() -> write(snapshot));
     }

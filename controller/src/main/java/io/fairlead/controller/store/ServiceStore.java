@@ -77,8 +77,8 @@ public final class ServiceStore {
 
   /** Whether {@code epoch} is the latest, by all that was committed before this call. */
   public boolean isLatest(Epoch epoch) throws StoreException {
+    sync("the epoch");
     try {
-      store.sync();
       return store
           .stat(tree.epoch())
           .filter(at -> at.version().equals(epoch.version()))
@@ -96,6 +96,14 @@ public final class ServiceStore {
   /** The number of the latest epoch. */
   public long epoch() throws StoreException {
     return number(tree.epoch(), "the epoch");
+  }
+
+  private void sync(String what) throws StoreException {
+    try {
+      store.sync();
+    } catch (Exception e) {
+      throw new StoreException("%s cannot be read: %s".formatted(what, e), e);
+    }
   }
 
   private long number(String path, String what) throws StoreException {
@@ -119,8 +127,8 @@ public final class ServiceStore {
 
   /** Settings of the whole cluster, as of what was committed before this call. */
   public ClusterSettings settings() throws StoreException {
+    sync("the cluster's settings");
     try {
-      store.sync();
       Optional<byte[]> json = store.find(tree.settings());
       return json.isPresent() ? NodeJson.readSettings(json.get()) : ClusterSettings.NONE;
     } catch (StoreException e) {
@@ -149,8 +157,12 @@ public final class ServiceStore {
     return written(tree.settings(), store.stat(tree.settings()).isPresent(), json);
   }
 
-  /** The service, or nothing if it does not exist (what is left of a deleted one has no config). */
+  /**
+   * The service, as of what was committed before this call, or nothing if it does not exist (what
+   * is left of a deleted one has no config).
+   */
   public Optional<ServiceReading> read(String name) throws StoreException {
+    sync("service '%s'".formatted(name));
     return reader.read(name);
   }
 
