@@ -3,11 +3,12 @@
  * A mux without packets, for bench/run size: the part of fairlead-mux that follows ZooKeeper (cluster_sync.h: store,
  * chunks, delta, ring, tables, its own node), with a session and tables of its own. Every next hop is known.
  *
- *	mux_reader ID ZOOKEEPER [CORE PRIORITY FLOWS SEED]
+ *	mux_reader ID ZOOKEEPER [LOG | CORE PRIORITY FLOWS SEED]
  *
  * With a core, a worker steers packets there (packet_worker.h): a number of milliseconds on standard input is its order.
+ * With a log, it writes SERVICE GENERATION REALTIME-MS there for each generation that its tables serve.
  * Prints a line whenever its tables serve another generation of a service, and ends at the end of its standard input.
- * With several services it prints the sum of their generations:
+ * With several services it prints the sum of their generations, with a log at most once a second:
  *
  *	GENERATION REALTIME-NS PROCESSOR-NS BYTES-RECEIVED RESIDENT-KB
  */
@@ -28,6 +29,11 @@
 #include "packet/counters.h"
 #include "control/cluster/cluster_sync.h"
 #include "packet_worker.h"
+
+enum {
+	LOG_TELL_MS = 1000,
+	LOG_BYTES = 1 << 20,
+};
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -85,23 +91,48 @@ static void tell(uint32_t generation, uint64_t now)
 	fflush(stdout);
 }
 
+static uint32_t sum_of(const struct cluster_sync *cluster)
+{
+	uint32_t sum = 0;
+
+	for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
+	     sync = cluster_sync_next(cluster, sync))
+		sum += ring_sync_generation(&sync->ring);
+	return sum;
+}
+
+/* What has been served since the last call. */
+static void write_log(const struct change_log *changes, uint64_t *next, FILE *log)
+{
+	for (; *next < changes->next; ++*next) {
+		const struct change_log_entry *entry = &changes->entries[*next % CHANGE_LOG_KEPT];
+
+		fprintf(log, "%s %u %" PRIu64 "\n", entry->service, entry->generation, entry->at_ms);
+	}
+}
+
 /* Until the input ends: as the mux's control thread (control_thread.c) does. */
-static void run(struct cluster_sync *cluster, struct packet_worker *worker, int epoll)
+static void run(struct cluster_sync *cluster, const struct change_log *changes, struct packet_worker *worker, FILE *log,
+		int epoll)
 {
 	struct epoll_event ready = {0};
 	char order[64];
 	uint32_t told = 0;
+	uint64_t tell_at = 0, logged = 1;
 
 	for (;;) {
 		uint64_t now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000, at;
-		uint32_t generation = 0;
+		uint32_t generation = told;
 
 		cluster_sync_run(cluster, now_ms);
-		for (const struct service_sync *sync = cluster_sync_next(cluster, NULL); sync;
-		     sync = cluster_sync_next(cluster, sync))
-			generation += ring_sync_generation(&sync->ring);
-		if (generation != told)
+		if (log)
+			write_log(changes, &logged, log);
+		if (now_ms >= tell_at)
+			generation = sum_of(cluster);
+		if (generation != told) {
 			tell(generation, clock_ns(CLOCK_REALTIME));
+			tell_at = log ? now_ms + LOG_TELL_MS : 0;
+		}
 		told = generation;
 		now_ms = clock_ns(CLOCK_MONOTONIC) / 1000000;
 		at = cluster_sync_deadline(cluster);
@@ -129,11 +160,18 @@ int main(int argc, char **argv)
 	struct reason why = {""};
 	const char *logins = getenv("FAIRLEAD_MUX_ZOOKEEPER_AUTH");
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	FILE *log = NULL;
 
-	if (argc != 3 && argc != 7) {
-		fprintf(stderr, "usage: mux_reader ID ZOOKEEPER [CORE PRIORITY FLOWS SEED]\n");
+	if (argc != 3 && argc != 4 && argc != 7) {
+		fprintf(stderr, "usage: mux_reader ID ZOOKEEPER [LOG | CORE PRIORITY FLOWS SEED]\n");
 		return 2;
 	}
+	if (argc == 4 && !(log = fopen(argv[3], "w"))) {
+		perror(argv[3]);
+		return 1;
+	}
+	if (log)
+		setvbuf(log, NULL, _IOFBF, LOG_BYTES);
 	if (logins && login_read("FAIRLEAD_MUX_ZOOKEEPER_AUTH", logins, &login, &why)) {
 		fprintf(stderr, "mux_reader: %s\n", why.text);
 		return 1;
@@ -162,7 +200,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mux_reader: %s\n", why.text[0] ? why.text : "cannot start");
 		return 1;
 	}
-	run(cluster, worker, epoll);
+	run(cluster, options.changes, worker, log, epoll);
+	if (log)
+		fclose(log);
 	cluster_sync_free(cluster);
 	if (worker)
 		return 0; /* its thread still has the tables */

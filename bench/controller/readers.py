@@ -18,10 +18,11 @@ def logged_in(login):
 class Readers:
     """Mux readers and their reports: per reader {generation: (seconds, processor seconds, bytes, KB)}."""
 
-    def __init__(self, processes, program, zookeeper, logins=()):
-        """`logins`: the file of each reader's, if the tree is a controller's."""
+    def __init__(self, processes, program, zookeeper, logins=(), words=()):
+        """`logins`: the file of each reader's, if the tree is a controller's; `words`: its further arguments."""
         self.processes, self.program, self.zookeeper = processes, program, zookeeper
-        self.logins = logins
+        self.logins, self.words = logins, words
+        self.started = []
         self.selector = selectors.DefaultSelector()
         self.said, self.rest = [], []
 
@@ -30,11 +31,12 @@ class Readers:
         for n in range(count):
             process = self.processes.start(
                 "readers",
-                [self.program, f"mux{n}", self.zookeeper],
+                [self.program, f"mux{n}", self.zookeeper, *(self.words[n] if self.words else ())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=logged_in(self.logins[n]) if self.logins else None,
             )
+            self.started.append(process)
             os.set_blocking(process.stdout.fileno(), False)
             self.selector.register(process.stdout, selectors.EVENT_READ, n)
             self.said.append({})
@@ -58,6 +60,13 @@ class Readers:
             if time.monotonic() > deadline:
                 die(f"gave up after {TIMEOUT_SECONDS} s: not every reader serves generation {generation}")
             self.listen()
+
+    def end(self):
+        for process in self.started:
+            process.stdin.close()
+        for process in self.started:
+            if process.wait(TIMEOUT_SECONDS):
+                die(f"a reader has ended with {process.returncode}: see {self.processes.folder}/readers.log")
 
     def of(self, generation, committed):
         """For each reader that saw this generation by itself: seconds since the commit, processor seconds, bytes."""
