@@ -23,7 +23,9 @@ struct service_sync *service_list_append(struct service_list *list, const char *
 		memcpy(syncs, list->syncs, list->count * sizeof(struct service_sync *));
 	free(list->syncs);
 	list->syncs = syncs;
-	return syncs[list->count++] = service_sync_new(list->context, name);
+	syncs[list->count] = service_sync_new(list->context, name);
+	syncs[list->count]->place = list->count;
+	return syncs[list->count++];
 }
 
 /* Services leave the list before they end, because our node is written from the list. */
@@ -37,6 +39,7 @@ static void end_unlisted(struct service_list *list, const struct tree_reply *rep
 		if (!tree_has_child(reply, sync->name))
 			continue;
 		list->syncs[i] = list->syncs[kept];
+		sync->place = kept;
 		list->syncs[kept++] = sync;
 	}
 	list->count = kept;
@@ -161,10 +164,8 @@ void service_list_free(struct service_list *list)
 const struct service_sync *service_list_next(const struct service_list *list, const struct service_sync *after)
 {
 	struct service_sync *const *syncs = list->syncs;
-	unsigned i = 0, count = list->count;
+	unsigned i = after ? after->place + 1 : 0, count = list->count;
 
-	while (after && i < count && syncs[i++] != after)
-		;
 	while (i < count && syncs[i]->is_deleted)
 		i++;
 	return i < count ? syncs[i] : NULL;

@@ -31,6 +31,7 @@ struct service_sync {
 	char *name;
 	const struct service_sync_context *context;
 	struct service_reads *reads;
+	unsigned place;  /* in the list */
 	bool is_deleted; /* only its name is still listed */
 	unsigned
 	    unconfirmed;  /* nodes that were missing when they were read, while it is not known whether it is listed */
