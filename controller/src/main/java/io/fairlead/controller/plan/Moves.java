@@ -2,7 +2,6 @@
 package io.fairlead.controller.plan;
 
 import io.fairlead.controller.core.image.ServiceImage;
-import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.FormerOwners;
 import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
@@ -11,6 +10,7 @@ import io.fairlead.controller.resources.plane.Move;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.Share;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -91,14 +91,16 @@ final class Moves {
     int[] ownedAfter = after.ring().owned();
     int[] weightsBefore = ServiceImage.weights(before.pool());
     int[] weightsAfter = ServiceImage.weights(after.pool());
+    BitSet ids = new BitSet();
+    before.pool().keySet().forEach(ids::set);
+    after.pool().keySet().forEach(ids::set);
     List<Share> shares = new ArrayList<>();
-    for (int id = 1; id <= Backend.MAX; id++) {
-      boolean isKnown = before.pool().containsKey(id) || after.pool().containsKey(id);
+    for (int id = ids.nextSetBit(0); id >= 0; id = ids.nextSetBit(id + 1)) {
       boolean isSame =
           ownedBefore[id] == ownedAfter[id]
               && weightsBefore[id] == weightsAfter[id]
               && before.pool().containsKey(id) == after.pool().containsKey(id);
-      if (isKnown && !isSame) {
+      if (!isSame) {
         shares.add(new Share(id, weightsAfter[id], ownedBefore[id], ownedAfter[id]));
       }
     }
