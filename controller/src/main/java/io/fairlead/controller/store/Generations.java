@@ -12,6 +12,11 @@ package io.fairlead.controller.store;
  */
 public record Generations(
     long latest, Version latestVersion, long snapshot, long snapshotBytes, long deltaBytes) {
+  /** The latest ones, which readers may still be reading. */
+  static final int KEPT = 16;
+
+  private static final int SMALL = 64 << 10;
+
   /** Those of a new service, which starts with a snapshot. */
   static Generations first(Generation first) {
     return new Generations(
@@ -39,9 +44,9 @@ public record Generations(
 
   /**
    * A new snapshot pays off for readers once the deltas since the last one exceed a quarter of its
-   * size.
+   * size, and are more than a few small ones.
    */
   public boolean isSnapshotDue() {
-    return deltaBytes * 4 > snapshotBytes && snapshot < latest;
+    return deltaBytes * 4 > snapshotBytes && (latest - snapshot >= KEPT || deltaBytes > SMALL);
   }
 }

@@ -67,10 +67,8 @@ public final class Journal {
   /** The answer kept under {@code key}; finds everything that was committed before this call. */
   public Optional<KeptAnswer> answer(String key) throws StoreException {
     try {
-      store.sync();
-      return Optional.of(NodeJson.readAnswer(store.read(tree.answer(key)).data()));
-    } catch (NodeException.Absent e) {
-      return Optional.empty();
+      Optional<byte[]> json = store.findLatest(tree.answer(key));
+      return json.isPresent() ? Optional.of(NodeJson.readAnswer(json.get())) : Optional.empty();
     } catch (Exception e) {
       throw new StoreException("the answer to key %s cannot be read: %s".formatted(key, e), e);
     }

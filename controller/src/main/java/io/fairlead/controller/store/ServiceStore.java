@@ -320,7 +320,7 @@ public final class ServiceStore {
         epoch,
         () -> {
           if (isRetry.getAndSet(true)) {
-            snapshots.remove(epoch, before, next.number());
+            snapshots.remove(epoch, before, List.of(next.number()));
           }
           List<Operation> ops = new ArrayList<>();
           if (isOneStep) {
@@ -566,7 +566,7 @@ public final class ServiceStore {
       ServiceIdNode.Read before = ids.read();
       if (store.stat(tree.config(name)).isEmpty()) {
         Operation check = ids.unchanged(ids.freeing(epoch, name, before));
-        new Removal(store, write).run(epoch, tree.service(name), check);
+        new Removal(store, write).run(epoch, List.of(tree.service(name)), check);
       }
     } catch (Exception e) {
       throw new StoreException(

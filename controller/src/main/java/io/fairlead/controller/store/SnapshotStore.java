@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.store;
 
+import com.google.common.collect.Lists;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -9,8 +10,6 @@ import java.util.TreeSet;
 
 /** Snapshots of services, and the removal of generations that no reader needs any more. */
 final class SnapshotStore {
-  private static final int KEPT_GENERATIONS = 16;
-
   private final Store store;
   private final Tree tree;
   private final FencedWrite write;
@@ -91,15 +90,19 @@ final class SnapshotStore {
     String name = service.name();
     Generations generations = service.generations();
     long latest = generations.latest();
-    long oldest = Math.min(generations.snapshot(), latest - KEPT_GENERATIONS + 1);
+    long oldest = Math.min(generations.snapshot(), latest - Generations.KEPT + 1);
     Set<Long> named = service.arrays().map(LatestArrays::named).orElse(new TreeSet<>());
     try {
+      List<Long> gone = new ArrayList<>();
       for (String child : store.children(tree.generations(name))) {
         long generation = Long.parseLong(child);
         boolean isOld = generation < oldest && !named.contains(generation);
         if (isOld || generation > latest) {
-          remove(epoch, service, generation);
+          gone.add(generation);
         }
+      }
+      if (!gone.isEmpty()) {
+        remove(epoch, service, gone);
       }
     } catch (Exception e) {
       throw new StoreException(
@@ -147,19 +150,19 @@ final class SnapshotStore {
   /** Deletes bytes beside a generation, if there are any. */
   void removeBlob(Epoch epoch, ServiceState service, String path) throws Exception {
     if (store.stat(path).isPresent()) {
-      removal.run(epoch, path, asNow(tree.config(service.name())));
+      removal.run(epoch, List.of(path), asNow(tree.config(service.name())));
     }
   }
 
   /**
-   * Deletes a generation that is old or was never committed, unless a commit that arrives late
-   * makes it the latest.
+   * Deletes generations that are old or were never committed, unless a commit that arrives late
+   * makes one the latest.
    */
-  void remove(Epoch epoch, ServiceState service, long generation) throws Exception {
+  void remove(Epoch epoch, ServiceState service, List<Long> generations) throws Exception {
     String name = service.name();
     removal.run(
         epoch,
-        tree.generation(name, generation),
+        Lists.transform(generations, generation -> tree.generation(name, generation)),
         Operation.unchanged(tree.latestGeneration(name), service.generations().latestVersion()));
   }
 
@@ -193,6 +196,8 @@ final class SnapshotStore {
 
   /** Of an interrupted attempt: no reader has read it, as long as it is not the latest. */
   private void removeRemains(Epoch epoch, String name, String path) throws Exception {
-    removal.run(epoch, path, asNow(tree.latestSnapshot(name)));
+    if (store.stat(path).isPresent()) {
+      removal.run(epoch, List.of(path), asNow(tree.latestSnapshot(name)));
+    }
   }
 }

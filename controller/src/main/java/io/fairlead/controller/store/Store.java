@@ -52,6 +52,12 @@ public interface Store extends AutoCloseable {
   List<String> children(String path) throws NodeException, InterruptedException;
 
   /**
+   * The names right below each node, empty where there is none; all reads are under way at once.
+   */
+  List<Optional<List<String>>> children(List<String> paths)
+      throws NodeException, InterruptedException;
+
+  /**
    * Takes all of the steps or none, in this order, each on what those before it have left. Without
    * an answer it is unknown whether it did.
    */
@@ -123,6 +129,9 @@ public interface Store extends AutoCloseable {
   default void sync() throws NodeException, InterruptedException {
     sync(SYNC_MAX);
   }
+
+  /** The bytes of a node, by what was committed before this call; empty if it is not there. */
+  Optional<byte[]> findLatest(String path) throws NodeException, InterruptedException;
 
   /** The bytes of a node, empty if it is not there. */
   default Optional<byte[]> find(String path) throws NodeException, InterruptedException {

@@ -270,6 +270,10 @@ class StoreTest {
     store.write(List.of(Operation.create("/a", bytes("one")), Operation.create("/a/b")));
     assertThat(store.find("/a")).hasValue(bytes("one"));
     assertThat(store.read("/a/b").data()).isEmpty();
+    assertThat(store.children(List.of("/", "/none", "/a/b")))
+        .satisfies(names -> assertThat(names.get(0).orElseThrow()).contains("a"))
+        .satisfies(names -> assertThat(names.get(1)).isEmpty())
+        .satisfies(names -> assertThat(names.get(2)).isPresent());
     assertThat(store.read(List.of("/a", "/none", "/a/b")))
         .extracting(data -> data.map(String::new))
         .containsExactly(Optional.of("one"), Optional.empty(), Optional.of(""));
@@ -301,9 +305,11 @@ class StoreTest {
     for (int i = 0; i < 20; i++) {
       String path = "/a/" + i;
       store.write(List.of(Operation.create(path)));
-      if (i % 2 == 0) {
+      if (i % 3 == 0) {
         other.sync();
         assertThat(other.stat(path)).isPresent();
+      } else if (i % 3 == 1) {
+        assertThat(other.findLatest(path)).isPresent();
       } else {
         List<Boolean> done = new CopyOnWriteArrayList<>();
         other.syncInBackground(isSynced -> done.add(isSynced && seen.contains(path)));
@@ -469,6 +475,8 @@ class StoreTest {
     assertThatThrownBy(() -> store.write(List.of(Operation.set("/a", bytes("2")))))
         .isInstanceOf(NodeException.class);
     assertThatThrownBy(store::sync).isInstanceOf(NodeException.class);
+    assertThatThrownBy(() -> store.findLatest("/a")).isInstanceOf(NodeException.class);
+    assertThatThrownBy(() -> store.children(List.of("/a"))).isInstanceOf(NodeException.class);
     await().atMost(SOON).until(() -> below.contains("lost"));
     below.clear();
     server.heal();

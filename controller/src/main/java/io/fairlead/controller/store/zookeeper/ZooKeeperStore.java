@@ -23,7 +23,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.BackgroundCallback;
+import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.curator.framework.api.transaction.TransactionOp;
 import org.apache.curator.framework.state.ConnectionStateListener;
@@ -143,35 +146,73 @@ public final class ZooKeeperStore implements Store {
   @Override
   public List<Optional<byte[]>> read(List<String> paths)
       throws NodeException, InterruptedException {
-    return call(
-        () -> {
-          List<CompletableFuture<Optional<byte[]>>> reads = new ArrayList<>();
-          for (String path : paths) {
-            reads.add(begin(path));
-          }
-          List<Optional<byte[]>> data = new ArrayList<>();
-          for (CompletableFuture<Optional<byte[]>> read : reads) {
-            data.add(read.get(READ_SECONDS, TimeUnit.SECONDS));
-          }
-          return data;
+    return all(paths, this::beginRead);
+  }
+
+  private CompletableFuture<Optional<byte[]>> beginRead(String path) throws Exception {
+    CompletableFuture<Optional<byte[]>> read = new CompletableFuture<>();
+    client.getData().inBackground(answering(read, path, CuratorEvent::getData)).forPath(path);
+    return read;
+  }
+
+  @Override
+  public List<Optional<List<String>>> children(List<String> paths)
+      throws NodeException, InterruptedException {
+    return all(
+        paths,
+        path -> {
+          CompletableFuture<Optional<List<String>>> read = new CompletableFuture<>();
+          client
+              .getChildren()
+              .inBackground(answering(read, path, CuratorEvent::getChildren))
+              .forPath(path);
+          return read;
         });
   }
 
-  private CompletableFuture<Optional<byte[]>> begin(String path) throws Exception {
-    CompletableFuture<Optional<byte[]>> read = new CompletableFuture<>();
-    client
-        .getData()
-        .inBackground(
-            (ignored, event) -> {
-              KeeperException.Code code = KeeperException.Code.get(event.getResultCode());
-              switch (code) {
-                case OK -> read.complete(Optional.of(event.getData()));
-                case NONODE -> read.complete(Optional.empty());
-                default -> read.completeExceptionally(KeeperException.create(code, path));
-              }
-            })
-        .forPath(path);
-    return read;
+  private interface Begin<T> {
+    CompletableFuture<T> read(String path) throws Exception;
+  }
+
+  private static <T> List<T> all(List<String> paths, Begin<T> begin)
+      throws NodeException, InterruptedException {
+    return call(
+        () -> {
+          List<CompletableFuture<T>> reads = new ArrayList<>();
+          for (String path : paths) {
+            reads.add(begin.read(path));
+          }
+          List<T> found = new ArrayList<>();
+          for (CompletableFuture<T> read : reads) {
+            found.add(read.get(READ_SECONDS, TimeUnit.SECONDS));
+          }
+          return found;
+        });
+  }
+
+  private static <T> BackgroundCallback answering(
+      CompletableFuture<Optional<T>> read, String path, Function<CuratorEvent, T> found) {
+    return (ignored, event) -> {
+      KeeperException.Code code = KeeperException.Code.get(event.getResultCode());
+      switch (code) {
+        case OK -> read.complete(Optional.of(found.apply(event)));
+        case NONODE -> read.complete(Optional.empty());
+        default -> read.completeExceptionally(KeeperException.create(code, path));
+      }
+    };
+  }
+
+  /** A server answers a client's requests in their order, so the read need not wait. */
+  @Override
+  public Optional<byte[]> findLatest(String path) throws NodeException, InterruptedException {
+    return call(
+        () -> {
+          CompletableFuture<Integer> synced = new CompletableFuture<>();
+          sync(synced);
+          CompletableFuture<Optional<byte[]>> read = beginRead(path);
+          check(synced.get(SYNC_MAX.toNanos(), TimeUnit.NANOSECONDS));
+          return read.get(READ_SECONDS, TimeUnit.SECONDS);
+        });
   }
 
   @Override

@@ -156,6 +156,22 @@ public final class MemoryStore implements Store {
   }
 
   @Override
+  public List<Optional<List<String>>> children(List<String> paths) throws NodeException {
+    checkConnected();
+    List<Optional<List<String>>> found = new ArrayList<>();
+    for (String path : paths) {
+      found.add(tree.node(path).isPresent() ? Optional.of(tree.children(path)) : Optional.empty());
+    }
+    return found;
+  }
+
+  @Override
+  public Optional<byte[]> findLatest(String path) throws NodeException {
+    checkConnected();
+    return tree.node(path).map(Node::data);
+  }
+
+  @Override
   public void write(List<Operation> operations) throws NodeException {
     checkConnected();
     tree.write(operations, session);
