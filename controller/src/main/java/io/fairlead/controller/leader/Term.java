@@ -130,7 +130,7 @@ final class Term implements Role {
         .addresses(addresses)
         .live(softState.reports(), softState.settled())
         .drains(softState.drains())
-        .threads(from.threads.writers, from.threads.snapshots)
+        .threads(from.threads.writers(stored.image().config().buckets()), from.threads.snapshots)
         .timer(timer)
         .build();
   }

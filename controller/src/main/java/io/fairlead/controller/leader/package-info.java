@@ -19,7 +19,7 @@
  *   <tr><td>load, 8 during a load</td><td>a service each of a term that is not a role yet</td></tr>
  *   <tr><td>catalogue</td><td>names, ids and VIPs: writes to whole services, and the journal's
  *     length</td></tr>
- *   <tr><td>writer, 4</td><td>of each service one at a time: its {@link ServiceWriter}</td></tr>
+ *   <tr><td>writer, 32</td><td>of each service one at a time: its {@link ServiceWriter}</td></tr>
  *   <tr><td>snapshot</td><td>nothing: encodes an image for a writer</td></tr>
  *   <tr><td>othello, 2</td><td>of each service one at a time: its keeper of arrays</td></tr>
  *   <tr><td>term, 3 of each term</td><td>one each: {@link HealthWork}; what muxes are told ({@link
