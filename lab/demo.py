@@ -17,10 +17,11 @@ from typing import Any, NotRequired, TypedDict
 
 from lab import interrupt
 from lab.__main__ import add_machine_arguments, instructions
+from lab.bound import at_most
 from lab.deadline import LabError
 from lab.events import EVENTS
 from lab.lab import Lab
-from lab.timeline import Row, Timeline
+from lab.timeline import Bound, Row, Timeline
 from lab.tokens import OPERATOR
 from lab.traffic import Traffic
 from lab.variant import Variant
@@ -83,7 +84,13 @@ class Summary(TypedDict):
     broken: int
     events: list[Row]
     chained_packets: int
+    bounds: list[Bound]
     pipeline_packets: NotRequired[int]
+
+
+def bound(name: str, connections: int, broken: int, stall_ms: float) -> Bound:
+    chance = at_most(broken, connections)
+    return {"name": name, "connections": connections, "broken": broken, "at_most": chance, "stall_ms": stall_ms}
 
 
 def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
@@ -91,6 +98,7 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
     # The processors of virtual machines are emulated.
     interval, short_rate = (1.0, 10) if lab.has_machines else (0.25, 80)
     rows: list[Row] = []
+    bounds: list[Bound] = []
     began = time.monotonic()
     chained_at_first = lab.chained_packets()
     with lab.traffic(connections, interval, short_rate, idle=IDLE, silences=SILENCES) as traffic:
@@ -104,7 +112,7 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
             for event in EVENTS:
                 timeline.heading(event.name)
                 started, second, chained = time.monotonic(), len(traffic.seconds()), lab.chained_packets()
-                broken = len(traffic.broken())
+                broken, open_then = len(traffic.broken()), traffic.held()
                 event.run(lab, traffic, timeline.note)
                 seen = traffic.seconds()[second:]
                 row: Row = {
@@ -116,6 +124,8 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
                     "broken": len(traffic.broken()) - broken,
                 }
                 rows.append(row)
+                met = open_then + sum(s["connections"] for s in seen)
+                bounds.append(bound(row["name"], met, row["broken"], max((s["stall_ms"] for s in seen), default=0.0)))
                 if event.moves and row["chained"] == 0:
                     raise LabError(f"'{event.name}' moved buckets of live connections, yet no packet was chained")
         total = traffic.stop()
@@ -129,6 +139,8 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
         "broken": total["broken"],
     }
     timeline.table(rows, whole)
+    bounds.append(bound(whole["name"], total["connections"], total["broken"], total["stall_ms"]))
+    timeline.bounds(lab.variant.steering, bounds)
     for line in traffic.broken():
         timeline.note(
             f"broken: {line['kind']}, {line['local']} with {line['server']}, {line['age']} s old, "
@@ -139,6 +151,7 @@ def play(lab: Lab, timeline: Timeline, connections: int) -> Summary:
         "requests": total["requests"],
         "broken": total["broken"],
         "events": rows,
+        "bounds": bounds,
         "chained_packets": chained,
     }
 

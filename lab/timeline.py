@@ -30,6 +30,16 @@ class Row(TypedDict):
     broken: int
 
 
+class Bound(TypedDict):
+    """What an event shows of the chance that it breaks a connection; at_most is for 95 %."""
+
+    name: str
+    connections: int
+    broken: int
+    at_most: float
+    stall_ms: float
+
+
 class Timeline:
     def __init__(self) -> None:
         self._colour = sys.stdout.isatty()
@@ -96,6 +106,16 @@ class Timeline:
             f"  {row['name']:<38}{row['seconds']:>9.1f}{row['requests']:>11,}{row['chained']:>10,}"
             f"{row['slowest_ms']:>8.0f} ms{row['broken']:>9}"
         )
+
+    def bounds(self, steering: str, bounds: list[Bound]) -> None:
+        self.heading(f"steering {steering}: how often a connection breaks, at most, at 95 %")
+        head = f"  {'event':<38}{'connections':>13}{'broken':>9}{'at most':>12}{'longest stall':>16}"
+        self._print(self._paint(head, "1"))
+        for row in bounds:
+            self._print(
+                f"  {row['name']:<38}{row['connections']:>13,}{row['broken']:>9}{row['at_most']:>10.4%}  "
+                f"{row['stall_ms']:>13.0f} ms"
+            )
 
     def verdict(self, good: bool, text: str) -> None:
         self._print("\n" + self._paint(f"  {text}", "1;32" if good else "1;31") + "\n")

@@ -126,6 +126,7 @@ def merge(documents: Iterable[Totals]) -> Totals:
         "servers": _sums(each["servers"] for each in every),
         "new": _sums(each["new"] for each in every),
         "slowest_ms": max((each["slowest_ms"] for each in every), default=0.0),
+        "stall_ms": max((each["stall_ms"] for each in every), default=0.0),
     }
 
 

@@ -10,7 +10,8 @@ A connection is broken when a user would notice, in one of these ways:
     bad_answer        an answer that is not a 200 with a server's name
     refused           a new connection was not accepted (RST, unreachable)
 
-A slow answer (a packet was lost and retransmitted) does not count; the slowest answer of each second is shown.
+A slow answer (a packet was lost and retransmitted) does not count; the slowest answer of each second is shown. The
+longest stall is the longest wait: for an answer, for being opened, or until the connection broke.
 """
 
 from collections import Counter
@@ -27,6 +28,7 @@ class Totals(TypedDict):
     servers: dict[str, int]
     new: dict[str, int]
     slowest_ms: float
+    stall_ms: float
 
 
 BROKEN = ("reset", "eof", "timeout", "another_server", "bad_answer", "refused")
@@ -42,12 +44,17 @@ class Counts:
         self.servers: Counter[str] = Counter()  # answers
         self.new: Counter[str] = Counter()  # first answers of connections
         self.slowest = 0.0
+        self.stall = 0.0
 
     def answered(self, server: str, seconds: float, first: bool) -> None:
         self.requests += 1
         self.new[server] += first
         self.servers[server] += 1
         self.slowest = max(self.slowest, seconds)
+        self.waited(seconds)
+
+    def waited(self, seconds: float) -> None:
+        self.stall = max(self.stall, seconds)
 
     def add(self, other: "Counts") -> None:
         self.connections += other.connections
@@ -56,6 +63,7 @@ class Counts:
         self.servers += other.servers
         self.new += other.new
         self.slowest = max(self.slowest, other.slowest)
+        self.waited(other.stall)
 
     def document(self) -> Totals:
         return {
@@ -66,4 +74,5 @@ class Counts:
             "servers": dict(self.servers),
             "new": dict(self.new),
             "slowest_ms": round(self.slowest * 1000, 1),
+            "stall_ms": round(self.stall * 1000, 1),
         }

@@ -87,6 +87,8 @@ class Load:
 
     def _broken(self, kind: str, connection: Connection) -> None:
         self.second.broken[kind] += 1
+        if connection.waiting_since is not None:
+            self.second.waited(time.monotonic() - connection.waiting_since)
         say(
             event="broken",
             kind=kind,
@@ -117,6 +119,7 @@ class Load:
         except OSError:
             self._unopened("refused", connection, pace)
             return
+        self.second.waited(time.monotonic() - connection.opened)
         if connection.over:  # broke since the handshake; already counted
             self._replace(pace)
             return
@@ -146,6 +149,7 @@ class Load:
             raise
 
     def _unopened(self, kind: str, connection: Connection, pace: Pace) -> None:
+        self.second.waited(time.monotonic() - connection.opened)
         self._broken(kind, connection)
         self._replace(pace)
 
