@@ -474,6 +474,7 @@ func (c *conductor) judge(failure error) (int, error) {
 	settings := check.Settings{Tolerance: numbers.Balance.Tolerance}
 	page := report.Run{Title: "jepsen/run, schedule " + c.options.schedule, Command: c.again(c.schedule.Every > 0), Seed: c.seed, Date: time.Now().UTC().Format(time.RFC3339),
 		Schedule: nemesis.Describe(c.schedule), Traffic: c.connections.Seconds(), Lags: c.generations.Lags(), Green: failure == nil,
+		Method: c.needs.Steering,
 		Wanted: "All verdicts must be true."}
 	if c.breaks != "" {
 		var red []string
@@ -519,6 +520,12 @@ func (c *conductor) judge(failure error) (int, error) {
 		page.Verdicts = append(page.Verdicts, judged...)
 		if err := page.Note(name, ops); err != nil {
 			return 1, err
+		}
+		if name == "connections" {
+			fmt.Printf("steering %s:\n", page.Method)
+			for _, bound := range page.Bounds {
+				fmt.Println(bound)
+			}
 		}
 	}
 	if err := c.save("verdicts.edn", func(file *os.File) error { return edn.NewEncoder(file).Encode(verdicts) }); err != nil {

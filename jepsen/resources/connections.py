@@ -6,12 +6,13 @@ Standard input has one order a line, standard output one line for each connectio
 line of output is {"ready": true}, since seconds count from when an order is read:
 
     {"id": 7, "host": "10.99.0.1", "port": 80, "kind": "tcp", "seconds": 30, "pause": 0.5, "answer": 20}
-    {"id": 7, "requests": 60, "servers": ["server3"], "end": "closed", "seconds": 30.01, "last": 29.6}
+    {"id": 7, "requests": 60, "servers": ["server3"], "end": "closed", "seconds": 30.01, "last": 29.6, "stalls": []}
 
 A request is sent every `pause` seconds for `seconds`, at least one; then the connection is closed in order. It is
 broken if the other side resets, closes or refuses it, or if an answer, or connecting, takes longer than `answer`
 seconds; `why` is then the system's error. `servers` are those that answered, each once, in order; `last` is the time of
-the last answer, null without one. A connection of kind "mptcp" asks for MPTCP, and reports in `subflows` the most
+the last answer, null without one; `stalls` are waits for an answer of 0.2 s and more, [from, to], the first since the
+order. A connection of kind "mptcp" asks for MPTCP, and reports in `subflows` the most
 further ones that it had at once. One of kind "idle" sends a request at the beginning and another after `seconds`, and
 none between. The program ends when its input does.
 """
@@ -28,6 +29,8 @@ import time
 IPPROTO_MPTCP = 262
 SOL_MPTCP = 284
 MPTCP_INFO = 1
+
+STALL_SECONDS = 0.2  # TCP sends again after so long, at the earliest
 
 
 def subflows(plain: socket.socket) -> int:
@@ -64,11 +67,19 @@ async def connect(plain: socket.socket, address: tuple[str, int]) -> None:
         raise OSError(error, os.strerror(error))
 
 
+def waited(told: dict, asked: float, begun: float) -> None:
+    """Adds a wait that has just ended to the stalls if it was long."""
+    now = time.monotonic() - begun
+    if now - asked >= STALL_SECONDS:
+        told["stalls"].append([round(asked, 6), round(now, 6)])
+
+
 async def talk(order: dict, told: dict, begun: float) -> str:
     """One connection's life; returns how it ended."""
     plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP if order["kind"] == "mptcp" else 0)
     plain.setblocking(False)
     writer = None
+    asked: float | None = 0.0
     try:
         await asyncio.wait_for(connect(plain, (order["host"], order["port"])), order["answer"])
         reader, writer = await asyncio.open_connection(sock=plain)
@@ -79,6 +90,8 @@ async def talk(order: dict, told: dict, begun: float) -> str:
             if order["kind"] == "mptcp":
                 told["subflows"] = max(told.get("subflows", 0), subflows(plain))
             told["last"] = round(time.monotonic() - begun, 6)
+            waited(told, asked, begun)
+            asked = None
             if server not in told["servers"]:
                 told["servers"].append(server)
             left = order["seconds"] - (time.monotonic() - begun)
@@ -86,10 +99,11 @@ async def talk(order: dict, told: dict, begun: float) -> str:
                 if told["requests"] > 1:
                     return "closed"
                 await asyncio.sleep(max(0, left))
-                continue
-            if order["pause"] > left:
+            elif order["pause"] > left:
                 return "closed"
-            await asyncio.sleep(order["pause"])
+            else:
+                await asyncio.sleep(order["pause"])
+            asked = time.monotonic() - begun
     except TimeoutError:
         return "timeout"
     except ConnectionRefusedError:
@@ -98,6 +112,8 @@ async def talk(order: dict, told: dict, begun: float) -> str:
         told["why"] = str(error)
         return "timeout" if error.errno in (110, 113) else "reset"
     finally:
+        if asked is not None:
+            waited(told, asked, begun)
         if writer:
             writer.close()
         plain.close()
@@ -105,7 +121,7 @@ async def talk(order: dict, told: dict, begun: float) -> str:
 
 async def hold(order: dict) -> None:
     begun = time.monotonic()
-    told = {"id": order["id"], "requests": 0, "servers": [], "last": None}
+    told = {"id": order["id"], "requests": 0, "servers": [], "last": None, "stalls": []}
     told["end"] = await talk(order, told, begun)
     told["seconds"] = round(time.monotonic() - begun, 6)
     print(json.dumps(told), flush=True)

@@ -37,7 +37,8 @@ type Connection struct {
 	To         int64       `edn:"to"`
 	LastAnswer int64       `edn:"last-answer"` // 0: there was none
 	Local      string      `edn:"local,omitempty"`
-	Limit      edn.Keyword `edn:"limit,omitempty"` // of the protocol, which it met in a run that makes connections meet limits
+	Stalls     [][2]int64  `edn:"stalls,omitempty"` // waits for an answer of 200 ms and more, of an open too: from, to
+	Limit      edn.Keyword `edn:"limit,omitempty"`  // of the protocol, which it met in a run that makes connections meet limits
 }
 
 // Broke says whether the connection has ended in another way than clients want.

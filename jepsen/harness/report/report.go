@@ -33,11 +33,13 @@ type Run struct {
 	Faults   []*check.Fault
 	Traffic  []traffic.Second
 	Lags     map[string][]workload.Lag
+	Method   string // of steering
+	Bounds   []check.Bound
 	Broken   []int64 // times at which connections broke
 	Files    []string
 }
 
-// Note takes the faults and the broken connections from a workload's history, for the timeline.
+// Note takes the faults, the broken connections and their bounds from a workload's history.
 func (r *Run) Note(workload string, ops []history.Op) error {
 	if len(r.Faults) == 0 {
 		faults, err := check.Faults(ops)
@@ -49,6 +51,11 @@ func (r *Run) Note(workload string, ops []history.Op) error {
 	if workload != "connections" {
 		return nil
 	}
+	bounds, err := check.Bounds(ops)
+	if err != nil {
+		return err
+	}
+	r.Bounds = bounds
 	for _, op := range ops {
 		var each check.Connection
 		if op.IsNemesis() || op.Type == history.Invoke {

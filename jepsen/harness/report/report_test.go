@@ -78,6 +78,21 @@ func crowded(count int) Run {
 	return run
 }
 
+func TestThePageSaysWhatTheRunProves(t *testing.T) {
+	run := crowded(1)
+	run.Method = "hunt"
+	run.Bounds = []check.Bound{{Connections: 8304, AtMost: check.AtMost(0, 8304)}, {Fault: "kill", Connections: 30, Broke: 1, AtMost: check.AtMost(1, 30), Stall: 15e8}}
+	page, _ := page2svg(t, run)
+	for _, want := range append([]string{"Chance of a break, steering hunt"}, run.Bounds[0].String(), run.Bounds[1].String()) {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if page, _ = page2svg(t, crowded(1)); strings.Contains(page, "Chance of a break") {
+		t.Error("a run without connections has bounds")
+	}
+}
+
 func TestNothingLiesOverAnotherThing(t *testing.T) {
 	for _, count := range []int{0, 1, 6, 13, 60} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {

@@ -69,17 +69,18 @@ type Opened struct {
 
 // Ended is a connection's whole life.
 type Ended struct {
-	ID         int64    `json:"id"`
-	From       int64    `json:"from"`
-	To         int64    `json:"to"`
-	LastAnswer int64    `json:"last_answer"`
-	Requests   int64    `json:"requests"`
-	Servers    []string `json:"servers"`
-	Kind       Kind     `json:"kind"`
-	Subflows   int      `json:"subflows"` // the most further ones that it had at once; 0 for TCP
-	End        string   `json:"end"`
-	Why        string   `json:"why,omitempty"`
-	Local      string   `json:"local"`
+	ID         int64      `json:"id"`
+	From       int64      `json:"from"`
+	To         int64      `json:"to"`
+	LastAnswer int64      `json:"last_answer"`
+	Requests   int64      `json:"requests"`
+	Servers    []string   `json:"servers"`
+	Stalls     [][2]int64 `json:"stalls,omitempty"` // waits of stallLeast and more, each from a request, or from the beginning, to its answer or the end
+	Kind       Kind       `json:"kind"`
+	Subflows   int        `json:"subflows"` // the most further ones that it had at once; 0 for TCP
+	End        string     `json:"end"`
+	Why        string     `json:"why,omitempty"`
+	Local      string     `json:"local"`
 }
 
 // Second sums up one second; latencies are in milliseconds.
@@ -93,6 +94,9 @@ type Second struct {
 
 // dialsAtOnce bounds how many connections open at once at the beginning, so that no backlog overflows.
 const dialsAtOnce = 64
+
+// stallLeast is the shortest wait that is reported: TCP sends again after so long, at the earliest.
+const stallLeast = 200 * time.Millisecond
 
 // stopSeconds is how long a silent connection may take to notice that the client stops.
 const stopSeconds = 1
@@ -255,6 +259,9 @@ func (c *client) connection(life float64, kind Kind) bool {
 		<-c.dials
 	}
 	each.To = c.now()
+	if err != nil && !open {
+		each.waited(each.From, each.To)
+	}
 	each.End = end(err, open)
 	if err != nil {
 		each.Why = err.Error()
@@ -266,6 +273,13 @@ func (c *client) connection(life float64, kind Kind) bool {
 	}
 	c.say(Line{Ended: &each})
 	return err == nil
+}
+
+// waited adds a wait to the stalls if it was long.
+func (e *Ended) waited(from, to int64) {
+	if to-from >= int64(stallLeast) {
+		e.Stalls = append(e.Stalls, [2]int64{from, to})
+	}
 }
 
 // localAddress returns a function for a dialer to call, and one that says afterwards, once, from which address and port it
@@ -322,6 +336,11 @@ func (c *client) talk(conn net.Conn, each *Ended, life float64, answer time.Dura
 		asked := time.Now()
 		_ = conn.SetDeadline(asked.Add(answer))
 		server, err := ask(conn, reader)
+		if from := int64(asked.Sub(c.origin)); each.Requests > 0 {
+			each.waited(from, c.now())
+		} else {
+			each.waited(each.From, c.now())
+		}
 		if each.Requests == 0 {
 			first()
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -155,6 +156,23 @@ func TestBroken(t *testing.T) {
 			t.Errorf("%+v", each)
 		}
 	})
+	t.Run("one slow answer", func(t *testing.T) {
+		count := 0
+		address, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			if count++; count == 3 {
+				time.Sleep(2 * stallLeast)
+			}
+			fmt.Fprintln(w, "server1")
+		})
+		with := options(address)
+		with.Connections, with.LifeLeast, with.LifeMost = 1, 2, 2
+		lines, said := start(t, with)
+		each := awaitEnd(t, said)
+		lines()
+		if long := slices.DeleteFunc(each.Stalls, func(s [2]int64) bool { return s[1]-s[0] < int64(2*stallLeast) }); len(long) == 0 || long[0][0] < each.From || long[0][1] > each.To {
+			t.Errorf("%+v", each)
+		}
+	})
 	t.Run("no answer", func(t *testing.T) {
 		address, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		with := options(address)
@@ -162,6 +180,9 @@ func TestBroken(t *testing.T) {
 		lines, said := start(t, with)
 		each := awaitEnd(t, said)
 		lines()
+		if len(each.Stalls) != 1 || each.Stalls[0][0] != each.From || each.Stalls[0][1]-each.Stalls[0][0] < 2e8 {
+			t.Errorf("stalls %v", each.Stalls)
+		}
 		if each.End != "timeout" || each.Requests != 0 || !strings.HasPrefix(each.Local, "127.0.0.1:") {
 			t.Errorf("%+v", each)
 		}

@@ -231,6 +231,9 @@ func (c *Connections) hear(from *client, line traffic.Line) {
 			c.woken++
 		}
 		value.Local = each.Local
+		for _, stall := range each.Stalls {
+			value.Stalls = append(value.Stalls, [2]int64{stall[0] + from.offset, stall[1] + from.offset})
+		}
 		if each.Requests > 0 {
 			value.LastAnswer = each.LastAnswer + from.offset
 		}

@@ -2,7 +2,8 @@
 (ns fairlead.jepsen.checker
   "Jepsen's checkers: an adapter to the verdicts of `rules`, and checks of the run itself."
   (:require [clojure.string :as str]
-            [fairlead.jepsen [knossos :as knossos]
+            [fairlead.jepsen [bounds :as bounds]
+                             [knossos :as knossos]
                              [rules :as rules]]
             [fairlead.jepsen.verdict :refer [judged unknown]]
             [jepsen.checker :as checker]))
@@ -62,6 +63,12 @@
                              (map :value (filter #(and (= :connection (:f %)) (= :ok (:type %))) history)))
             sentence (str (count woken) " idle connections were answered after their silence")]
         (judged (when (and (pos? share) (empty? woken)) [[:none-woken sentence]]) sentence)))))
+
+(def breaks
+  "Jepsen's checker that shows what the run says of the chance of a break. It judges nothing."
+  (reify checker/Checker
+    (check [_ _ history _]
+      {:valid? true, :bounds (bounds/bounds history)})))
 
 (defn broken-on-purpose
   "Jepsen's checker of a run with a switch: valid if of all results of `checker` exactly those of `:red` are false;

@@ -4,7 +4,7 @@
   (:require [clojure.test :as test]))
 
 (def namespaces
-  '[fairlead.jepsen.image-test fairlead.jepsen.rules-test fairlead.jepsen.scenario-test])
+  '[fairlead.jepsen.bounds-test fairlead.jepsen.image-test fairlead.jepsen.rules-test fairlead.jepsen.scenario-test])
 
 (defn -main
   []

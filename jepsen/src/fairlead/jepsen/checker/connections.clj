@@ -64,7 +64,8 @@
                    [all asked])))]
     (first (reduce step [[] {}] (filter #(and (= :nemesis (:process %)) (map? (:value %))) ops)))))
 
-(defn- connections
+(defn connections
+  "Those that ended."
   [ops]
   (for [op    ops
         :when (and (= :connection (:f op)) (not= :invoke (:type op)) (:end (:value op)))]
@@ -72,7 +73,11 @@
       (:value op)
       (throw (ex-info (str "operation " (:index op) ": end " (:end (:value op)) "; allowed: " (sort ends)) {:op op})))))
 
-(defn- excuses?
+(defn broke?
+  [{:keys [end]}]
+  (contains? #{:reset :timeout :refused} end))
+
+(defn excuses?
   [fault connection]
   (and (= :connections-of-node (:may-break fault))
        (<= (:from fault) (:to connection))
@@ -101,7 +106,7 @@
   [ops _]
   (let [all     (connections ops)
         stood   (faults ops)
-        broken  (for [each all :when (and (#{:reset :timeout :refused} (:end each)) (nil? (:limit each)))]
+        broken  (for [each all :when (and (broke? each) (nil? (:limit each)))]
                   [each (first (filter #(excuses? % each) stood))])
         against (for [[each fault] broken :when (nil? fault)]
                   [:unexcused (str (sentence each) ", which no fault excuses")])

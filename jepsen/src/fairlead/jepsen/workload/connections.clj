@@ -100,10 +100,10 @@
 
 (defn- connection
   "The value of a connection that has ended, in the history's nanoseconds."
-  [from {:keys [id client kind]} {:keys [requests servers end seconds last subflows]}]
+  [from {:keys [id client kind]} {:keys [requests servers end seconds last subflows stalls]}]
   (let [at #(+ from (long (* 1e9 %)))]
     {:id id, :subflows (or subflows 0), :client client, :kind kind, :requests requests, :servers servers, :end (keyword end)
-     :from from, :to (at seconds), :last-answer (if last (at last) 0)}))
+     :from from, :to (at seconds), :last-answer (if last (at last) 0), :stalls (mapv #(mapv at %) stalls)}))
 
 (defn- settings [test] (get-in test [:scenarios :workloads :connections]))
 
@@ -228,7 +228,8 @@
                         (weighing scenarios lives moves))
      :final-generator (for [op [uneven {:f :shares}]]
                         (gen/until-ok (gen/delay 1 (gen/repeat op))))
-     :checker         (merge {:mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))
-                              :idle  (checker/idle (get-in scenarios [:workloads :connections :idle] 0))}
+     :checker         (merge {:breaks checker/breaks
+                              :mptcp (checker/mptcp (get-in scenarios [:workloads :connections :mptcp] 0))
+                              :idle (checker/idle (get-in scenarios [:workloads :connections :idle] 0))}
                              (checker/checkers :connections opts)
                              (checker/checkers :balance (get-in scenarios [:workloads :balance])))}))
