@@ -40,6 +40,9 @@ static void write_mux(struct exposition *to, const struct sources *from)
 			 from->cluster->is_foreign);
 	exposition_write(to, "registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
 			 registration_is_registered(from->cluster->registration));
+	exposition_begin(to, "sick", "gauge", "1 while this mux can't forward, for this reason.");
+	for (enum ailment i = AILMENT_NONE + 1; i < AILMENTS; i++)
+		exposition_add(to, "reason", ailment_name(i), from->cluster->sick.of_mux == i);
 }
 
 static void write_saved(struct exposition *to, const struct sources *from)
@@ -182,7 +185,7 @@ static void write_service_packets(struct exposition *to, const struct sources *f
 
 static void write_announced(struct exposition *to, const struct sources *from)
 {
-	static const char *const reasons[] = {"behind", "settled", "stopping"};
+	static const char *const reasons[] = {"behind", "settled", "stopping", "worker"};
 
 	exposition_begin(to, "lag_generations", "gauge", "Number of committed generations that the ring lacks.");
 	METRICS_EACH_SERVICE (to, from, sync)
@@ -197,7 +200,7 @@ static void write_announced(struct exposition *to, const struct sources *from)
 	exposition_begin(to, "withdrawn", "gauge",
 			 "1 while the VIPs are withdrawn for this reason although the ring could serve.");
 	METRICS_EACH_SERVICE (to, from, sync)
-		for (int i = 0; i < 3; i++) {
+		for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 			const char *withdrawn = published_withdrawn(&sync->ring.published);
 
 			exposition_add(to, "reason", reasons[i], withdrawn && !strcmp(withdrawn, reasons[i]));

@@ -7,6 +7,7 @@
 
 #include <rte_rcu_qsbr.h>
 
+#include "config/clock.h"
 #include "ring/backend.h"
 #include "ring/fold.h"
 #include "ring/ring.h"
@@ -17,6 +18,7 @@ struct publication {
 	struct lookup *lookup; /* atomic */
 	struct lists *lists;
 	struct rte_rcu_qsbr *rcu;
+	struct publication_waiter waiter;
 };
 
 struct publication *publication_new(unsigned readers, struct lookup *lookup, struct lists *lists)
@@ -54,10 +56,22 @@ struct rte_rcu_qsbr *publication_rcu(const struct publication *publication)
 void publication_synchronize(struct publication *publication)
 {
 	static const struct timespec pause = {.tv_nsec = 20 * 1000};
-	uint64_t token = rte_rcu_qsbr_start(publication->rcu);
+	uint64_t token = rte_rcu_qsbr_start(publication->rcu), began = clock_ms(), called = began;
 
-	while (!rte_rcu_qsbr_check(publication->rcu, token, false))
+	while (!rte_rcu_qsbr_check(publication->rcu, token, false)) {
+		uint64_t now = clock_ms();
+
+		if (publication->waiter.waits && now >= called + PUBLICATION_WAIT_MS) {
+			called = now;
+			publication->waiter.waits(publication->waiter.context, now - began);
+		}
 		nanosleep(&pause, NULL);
+	}
+}
+
+void publication_set_waiter(struct publication *publication, const struct publication_waiter *waiter)
+{
+	publication->waiter = *waiter;
 }
 
 const struct lookup *publication_lookup(const struct publication *publication)

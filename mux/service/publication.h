@@ -16,11 +16,22 @@ struct lookup;
 struct publication;
 struct rte_rcu_qsbr;
 
+/* Called each PUBLICATION_WAIT_MS while a change waits for workers, with the time so far: nothing else runs meanwhile. */
+struct publication_waiter {
+	void *context;
+	void (*waits)(void *context, uint64_t waited_ms);
+};
+
+enum { PUBLICATION_WAIT_MS = 50 };
+
 /* Takes ownership of the lookup. NULL: no memory; the caller still owns it. */
 struct publication *publication_new(unsigned readers, struct lookup *lookup, struct lists *lists);
 
 /* Also frees the lookup. There must be no readers left. */
 void publication_free(struct publication *publication);
+
+/* Replaces the waiter; at first there is none. */
+void publication_set_waiter(struct publication *publication, const struct publication_waiter *waiter);
 
 /* For readers, which must reload the lookup after each quiescent state. */
 const struct lookup *publication_lookup(const struct publication *publication);

@@ -264,6 +264,7 @@ int still_main(const struct mux_kind *kind, int argc, char **argv)
 	struct worker_place place;
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
+	static struct beat beats[OPTIONS_WORKERS_MAX];
 	struct arguments a;
 	struct tables *tables;
 	struct reason why;
@@ -309,7 +310,8 @@ int still_main(const struct mux_kind *kind, int argc, char **argv)
 				      .workers = options.workers,
 				      .options = &options,
 				      .front = front,
-				      .rings = rings};
+				      .rings = rings,
+				      .beats = beats};
 	if (worker_rings(rings, options.workers, &why))
 		die(why.text);
 	for (unsigned i = 0; i < options.workers; i++)

@@ -193,7 +193,8 @@ static void open_rack(struct rack *rack)
 	static const struct next_hops hops = {.context = &wire, .lookup = hop_of};
 	const struct fl_address self = image_address(RANDOM_SELF), self6 = image_address(RANDOM_SELF6);
 	const struct fl_address muxes[] = {image_address(RANDOM_PEER), image_address(RANDOM_PEER6)};
-	struct worker_place place = {.workers = WORKERS, .options = &checked, .tag_key = &tag_key};
+	static struct beat beats[WORKERS];
+	struct worker_place place = {.workers = WORKERS, .options = &checked, .tag_key = &tag_key, .beats = beats};
 	struct port *port = &rack->ports.port[0];
 	struct reason why = {""};
 

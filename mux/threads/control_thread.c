@@ -21,9 +21,10 @@
 #include "steering/steering.h"
 #include "tell/teller.h"
 #include "tell/teller_socket.h"
+#include "threads/health.h"
 #include "threads/privilege.h"
 
-enum { TICK_MS = 1000 }; /* between calls of neighbours_tick(); also the longest sleep */
+enum { TICK_MS = 1000 }; /* between calls of neighbours_tick() */
 
 /* An order from main to the thread. */
 enum order {
@@ -42,6 +43,7 @@ struct control_thread {
 	struct hello *hello; /* NULL with --hello off */
 	struct cluster_sync *cluster;
 	struct http *http;
+	struct health health;
 	bool has_ticks; /* services whose steering is to be called every STEERING_TICK_MS */
 	int epoll;
 	int wake;         /* eventfd: the order has changed */
@@ -65,6 +67,8 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 		at = control->hello->send_at;
 	if (tick_at < at)
 		at = tick_at;
+	if (health_deadline(&control->health) < at)
+		at = health_deadline(&control->health);
 	if (control->has_ticks && now + STEERING_TICK_MS < at)
 		at = now + STEERING_TICK_MS;
 	return at > now ? (int)(at - now) : 0;
@@ -84,6 +88,7 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		cluster_sync_guard(control->cluster);
 	if (control->hello)
 		hello_receive(control->hello, now);
+	health_run(&control->health, &control->cluster->sick, now);
 	teller_socket_receive(control->teller_socket, control->teller);
 	teller_run(control->teller);
 	cluster_sync_run(control->cluster, now);
@@ -191,6 +196,20 @@ static void refused(void *context, const struct reason *why)
 	kill(getpid(), SIGTERM);
 }
 
+/* A change of the tables waits for a worker, perhaps for one that hangs. */
+static void on_wait(void *context, uint64_t waited_ms)
+{
+	struct control_thread *control = context;
+	uint64_t now = clock_ms();
+
+	if (control->hello)
+		hello_receive(control->hello, now);
+	health_run(&control->health, &control->cluster->sick, now);
+	cluster_sync_wait(control->cluster, now);
+	if (waited_ms >= HEALTH_WAIT_MAX_MS && control->cluster->sick.of_mux == AILMENT_WORKER)
+		health_end();
+}
+
 static int open_cluster(struct control_thread *control, struct reason *why)
 {
 	const struct mux *mux = &control->mux;
@@ -220,6 +239,7 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 	    .refused = refused,
 	    .refused_context = control,
 	};
+	const struct publication_waiter waiter = {control, on_wait};
 
 	address_print(fl_address_is_none(&mux->address) ? &mux->address6 : &mux->address, own);
 	http_access_metrics(&mux->options->http, own, metrics);
@@ -229,7 +249,10 @@ static int open_cluster(struct control_thread *control, struct reason *why)
 		ports[i] = port->interface[0] ? port->interface : port->arguments;
 	}
 	control->cluster = cluster_sync_new(&options, why);
-	return control->cluster ? 0 : -EINVAL;
+	if (!control->cluster)
+		return -EINVAL;
+	publication_set_waiter(mux->tables->publication, &waiter);
+	return 0;
 }
 
 static int open_hello(struct control_thread *control, struct reason *why)
@@ -299,7 +322,9 @@ static int open_epoll(struct control_thread *control, struct reason *why)
 static void destroy(struct control_thread *control)
 {
 	static const struct vip_guard none;
+	static const struct publication_waiter no_waiter;
 
+	publication_set_waiter(control->mux.tables->publication, &no_waiter);
 	if (control->cluster)
 		cluster_sync_free(control->cluster);
 	if (control->http)
@@ -328,6 +353,7 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	if (!control)
 		return reason_set(why, -ENOMEM, "control thread: no memory");
 	control->mux = *mux;
+	health_begin(&control->health, mux->beats, mux->options->workers);
 	control->epoll = -1;
 	control->wake = -1;
 	control->changes = change_log_new();

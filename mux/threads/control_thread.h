@@ -22,6 +22,7 @@ struct mux {
 	struct neighbours *neighbours; /* NULL in tests without ports */
 	struct counters *counters;
 	struct sampler *sampler;   /* NULL in tests without workers */
+	const struct beat *beats;  /* of options->workers workers; NULL: likewise */
 	const char *pipeline;      /* front.h: mode; NULL: no front */
 	struct fl_address address; /* outer sources: --address or the first port's; fl_address_is_none: it has none */
 	struct fl_address address6;

@@ -26,6 +26,7 @@ struct program {
 	struct front *front; /* NULL: none */
 	struct worker *workers[OPTIONS_WORKERS_MAX];
 	struct rte_ring *rings[OPTIONS_WORKERS_MAX];
+	struct beat beats[OPTIONS_WORKERS_MAX];
 	unsigned workers_count;
 	struct control_thread *control;
 	struct mux mux; /* what main hands to the other threads' parts */
@@ -104,7 +105,8 @@ static int start(struct program *p, struct reason *why)
 				     .options = &p->options,
 				     .rings = p->rings,
 				     .sampler = p->mux.sampler,
-				     .front = p->front};
+				     .front = p->front,
+				     .beats = p->beats};
 	int error;
 
 	error = choose_path(p->options.packet_path, why);
@@ -147,6 +149,7 @@ static int serve(struct program *p, struct reason *why)
 	p->mux.serves = p->kind->serves;
 	p->mux.options = &p->options;
 	p->mux.ports = &p->ports;
+	p->mux.beats = p->beats;
 	/* before any thread starts, so that all inherit it and only sigwait sees them */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -43,6 +44,7 @@ struct worker {
 	struct tables *tables;
 	const struct ports *ports;
 	struct worker_counters *counters;
+	struct beat *beat;
 	uint64_t now_ms; /* monotonic clock at the start of the poll */
 	struct fragments *fragments;
 	struct sampler *sampler;       /* NULL: none */
@@ -374,6 +376,7 @@ static void loop(struct worker *worker)
 		got += fragments_run(worker->fragments, worker->burst.lookup, worker->now_ms);
 		serve_fragments(worker, &worker->ports->port[0]);
 		rte_rcu_qsbr_quiescent(rcu, worker->index);
+		counter_add(&worker->beat->turns, 1);
 		if (got) {
 			idle_since = 0;
 			sleep = WORKER_SLEEP_MIN;
@@ -396,7 +399,9 @@ static void *run(void *argument)
 	prctl(PR_SET_TIMERSLACK, 1000UL); /* the default of 50 us would double the first sleeps */
 	rte_rcu_qsbr_thread_register(rcu, worker->index);
 	rte_rcu_qsbr_thread_online(rcu, worker->index);
+	__atomic_store_n(&worker->beat->thread, gettid(), __ATOMIC_RELEASE);
 	loop(worker);
+	__atomic_store_n(&worker->beat->thread, 0, __ATOMIC_RELEASE);
 	rte_rcu_qsbr_thread_offline(rcu, worker->index);
 	rte_rcu_qsbr_thread_unregister(rcu, worker->index);
 	return NULL;
@@ -450,6 +455,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->tables = place->tables;
 	worker->ports = place->ports;
 	worker->counters = counters_of(place->counters, index);
+	worker->beat = &place->beats[index];
 	worker->sampler = place->sampler;
 	worker->front = place->front;
 	worker->burst.tag_flags = tag_key_flags(place->tag_key);

@@ -13,6 +13,7 @@
 #define FAIRLEAD_MUX_WORKER_H
 
 #include "packet/counters.h"
+#include "threads/beat.h"
 #include "host/port.h"
 #include "service/tables.h"
 
@@ -40,6 +41,7 @@ struct worker_place {
 	struct rte_ring **rings; /* from worker_rings() */
 	struct sampler *sampler; /* NULL: none */
 	struct front *front;     /* NULL: none */
+	struct beat *beats;      /* of each worker */
 };
 
 /* Makes each worker's ring, through which others hand it fragments; never freed while the process runs. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/clock.h"
 #include "control/withdrawal/lag_withdrawal.h"
 #include "control/service/ring_steps.h"
 
@@ -306,6 +307,8 @@ struct cluster_sync *cluster_sync_new(const struct cluster_sync_options *options
 	cluster->root = tree_copy(options->root);
 	cluster->id = tree_copy(options->self.id);
 	cluster->hello = options->hello;
+	cluster->sick = (struct sick_withdrawal){
+	    .hello = options->hello, .deadline_ms = UINT64_MAX, .seed = (unsigned)clock_ns(CLOCK_MONOTONIC)};
 	cluster->needs = options->needs;
 	cluster->refused = options->refused;
 	cluster->refused_context = options->refused_context;
@@ -370,6 +373,8 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster)
 {
 	uint64_t at = earlier(tree_deadline(cluster->tree), lag_withdrawal_deadline(cluster->withdrawal));
 
+	at = earlier(at, cluster->sick.deadline_ms);
+
 	if (cluster->state)
 		at = earlier(at, state_keeper_deadline(cluster->state));
 	if (cluster->state && !tree_is_connected(cluster->tree))
@@ -405,7 +410,7 @@ static int compare_ids(const void *left, const void *right)
 
 static uint8_t flags_of(const struct published_service *published)
 {
-	if (published_announces(published))
+	if (published_announces(published) && published->sick.state != SICK_ASKS)
 		return HELLO_ANNOUNCES;
 	return published_is_behind(published) ? HELLO_BEHIND : 0;
 }
@@ -434,6 +439,18 @@ static void send_hellos(struct hello *hello, struct service_sync *const *syncs, 
 	free(services);
 }
 
+/* What must go on even while everything else waits for workers. */
+static void look_after_sick(struct cluster_sync *cluster, bool may_return, uint64_t now_ms)
+{
+	struct service_sync *const *syncs = cluster->services->syncs;
+	unsigned count = cluster->services->count;
+
+	if (sick_withdrawal_run(&cluster->sick, syncs, count, may_return, now_ms))
+		note_change(cluster);
+	send_hellos(cluster->hello, syncs, count, now_ms);
+	sick_withdrawal_repeat(&cluster->sick, now_ms);
+}
+
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 {
 	struct service_sync *const *syncs;
@@ -457,7 +474,12 @@ void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms)
 		note_change(cluster);
 	if (unreachable_run(&cluster->unreachable, syncs, count, now_ms))
 		note_change(cluster);
-	send_hellos(cluster->hello, syncs, count, now_ms);
+	look_after_sick(cluster, true, now_ms);
+}
+
+void cluster_sync_wait(struct cluster_sync *cluster, uint64_t now_ms)
+{
+	look_after_sick(cluster, false, now_ms);
 }
 
 void cluster_sync_announce(struct cluster_sync *cluster)

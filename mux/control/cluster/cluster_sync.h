@@ -15,6 +15,7 @@
 #include "control/cluster/seed_watch.h"
 #include "control/service/service_list.h"
 #include "control/cluster/settled_watch.h"
+#include "control/withdrawal/sick_withdrawal.h"
 #include "control/member/unreachable.h"
 
 enum cluster_sync_limits {
@@ -50,6 +51,7 @@ struct cluster_sync {
 	struct seed_watch *seed;
 	struct settled_watch *settled;
 	struct lag_withdrawal *withdrawal;
+	struct sick_withdrawal sick;
 	struct unreachable unreachable; /* the backends that the mux can't send to */
 	struct state_keeper *state;     /* NULL: nothing is kept on disk */
 	uint64_t restore_at;            /* 0: not known yet, UINT64_MAX: never */
@@ -80,6 +82,8 @@ void cluster_sync_free(struct cluster_sync *cluster);
 /* When cluster_sync_run() is due, besides when tree_fd() is readable. */
 uint64_t cluster_sync_deadline(const struct cluster_sync *cluster);
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
+/* Within a change of the tables that waits for workers: withdraws if the mux is sick, and tells other muxes. */
+void cluster_sync_wait(struct cluster_sync *cluster, uint64_t now_ms);
 /* A device of the announcer was lost. */
 void cluster_sync_announce(struct cluster_sync *cluster);
 

@@ -166,7 +166,7 @@ bool published_is_settled_out(const struct published_service *published)
 
 bool published_is_behind(const struct published_service *published)
 {
-	return !published->place->leaving && published_withdrawn(published);
+	return !published->place->leaving && (published_withdrawn(published) || published->sick.state == SICK_ASKS);
 }
 
 const char *published_withdrawn(const struct published_service *published)
@@ -175,7 +175,9 @@ const char *published_withdrawn(const struct published_service *published)
 		return "stopping";
 	if (published_is_settled_out(published) || published->is_shared_out)
 		return "settled";
-	return published->withdrawn_for_lag ? "behind" : NULL;
+	if (published->withdrawn_for_lag)
+		return "behind";
+	return published->sick.state == SICK_WITHDRAWN ? ailment_name(published->sick.withdrawn_for) : NULL;
 }
 
 bool published_announces(const struct published_service *published)
@@ -223,6 +225,7 @@ void published_remove(struct published_service *published)
 	published->withdrawn_for_lag = false;
 	published->is_held = false;
 	published->lag = (struct lag){0};
+	published->sick = (struct sick){0};
 	published->restored = 0;
 	published->settled = 0;
 	published->heard_settled = 0;

@@ -10,6 +10,7 @@
 #include "host/announce.h"
 #include "packet/counters.h"
 #include "control/service/lag.h"
+#include "control/service/sick.h"
 #include "tree/tree.h"
 #include "service/tables.h"
 #include "steering/arrays_set.h"
@@ -44,6 +45,7 @@ struct published_service {
 	bool is_due;          /* published_announce() is to be called */
 	bool is_held;         /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
+	struct sick sick;
 	int announce_error;       /* of the last attempt; published_announce() tries again */
 	uint32_t restored;        /* the generation that was read from disk at the start, 0: none (state_keeper.h) */
 	struct arrays_set arrays; /* what packets are steered by, in addition to the ring */
@@ -92,10 +94,16 @@ int published_change_config(struct published_service *published, const struct se
 
 /* Whether the ring is older than what is settled. */
 bool published_is_settled_out(const struct published_service *published);
-/* Whether the VIPs are withdrawn since a ring is old, and not because the mux stops. */
+/*
+ * Whether the VIPs are withdrawn since a ring is old or the mux is sick, or it asks to withdraw them, and not because it
+ * stops.
+ */
 bool published_is_behind(const struct published_service *published);
 
-/* Why the VIPs are withdrawn although the ring could serve: "stopping", "settled", "behind"; NULL: they are not. */
+/*
+ * Why the VIPs are withdrawn although the ring could serve: "stopping", "settled", "behind", or the word of an ailment;
+ * NULL: they are not.
+ */
 const char *published_withdrawn(const struct published_service *published);
 
 /* Whether traffic for the VIPs comes here: they are announced, or are to be with --announce none. */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the control thread sees of the mux's own health: whether its workers run. It looks every HANG_LOOK_MS, and tells
+ * what withdraws the VIPs (sick_withdrawal.h).
+ *
+ * Changes of the tables wait for workers, so a worker that hangs stops the control thread, too, with the next change.
+ * Only the looks and the withdrawal go on. Nothing but a new start heals such a mux, so it ends after
+ * HEALTH_WAIT_MAX_MS, and systemd starts it again.
+ */
+#ifndef FAIRLEAD_MUX_HEALTH_H
+#define FAIRLEAD_MUX_HEALTH_H
+
+#include "config/options.h"
+#include "control/withdrawal/sick_withdrawal.h"
+#include "threads/hang.h"
+
+enum health_numbers {
+	HEALTH_WAIT_MAX_MS = 10000,
+};
+
+struct health {
+	const struct beat *beats; /* NULL: no workers */
+	unsigned workers;
+	struct hang hangs[OPTIONS_WORKERS_MAX];
+	uint64_t look_at;
+};
+
+void health_begin(struct health *health, const struct beat *beats, unsigned workers);
+
+/* When health_run() is due. */
+uint64_t health_deadline(const struct health *health);
+
+/* Looks if it is due. */
+void health_run(struct health *health, struct sick_withdrawal *withdrawal, uint64_t now_ms);
+
+/* Ends the process at once: nothing can be stopped in order. */
+_Noreturn void health_end(void);
+
+#endif
