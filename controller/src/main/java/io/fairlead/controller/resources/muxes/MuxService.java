@@ -3,6 +3,7 @@ package io.fairlead.controller.resources.muxes;
 
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * {@code state} is "loading", "serving" or "stale". {@code withdrawn} says why the mux does not
@@ -22,8 +23,11 @@ public record MuxService(
   /** The word of {@code refused} for a valid service that this kind of mux can't serve. */
   public static final String UNSUPPORTED = "unsupported";
 
-  /** The word of {@code withdrawn} of a mux that ends; others withdraw since they are behind. */
+  /** The word of {@code withdrawn} of a mux that ends. */
   private static final String STOPPING = "stopping";
+
+  /** The words of one whose ring is too old. Any other one says why it can't forward: it is sick. */
+  private static final Set<String> BEHIND = Set.of("behind", "settled");
 
   @JsonIgnore
   public boolean isUnsupported() {
@@ -49,11 +53,18 @@ public record MuxService(
   }
 
   /**
-   * Whether packets come to it: it has a ring, and has not withdrawn the service as too far behind.
+   * Whether packets come to it, or may come again as soon as it is well: it has a ring, and has not
+   * withdrawn the service as too far behind.
    */
   @JsonIgnore
   public boolean isServed() {
-    return generation > 0 && withdrawn.filter(why -> !why.equals(STOPPING)).isEmpty();
+    return generation > 0 && withdrawn.filter(BEHIND::contains).isEmpty();
+  }
+
+  /** Whether it has withdrawn the service since it can't forward, with whatever ring it has. */
+  @JsonIgnore
+  public boolean isSick() {
+    return withdrawn.filter(why -> !why.equals(STOPPING) && !BEHIND.contains(why)).isPresent();
   }
 
   /** Whether it takes new connections: it has not withdrawn the service in order to end. */

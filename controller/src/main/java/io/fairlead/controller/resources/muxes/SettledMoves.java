@@ -382,8 +382,9 @@ public final class SettledMoves {
     for (MuxPresence.Present each : muxes.present()) {
       MuxService at = each.mux().services().get(of);
       if (at != null && at.generation() > 0) {
-        behind += at.isServed() ? 0 : 1;
-        ahead += at.isServed() && at.isAnnounced() && at.has(generation) ? 1 : 0;
+        boolean isWell = at.isServed() && !at.isSick();
+        behind += isWell ? 0 : 1;
+        ahead += isWell && at.isAnnounced() && at.has(generation) ? 1 : 0;
       }
       refuse += at != null && at.isRefused() ? 1 : 0;
     }
