@@ -26,7 +26,7 @@ public record MuxService(
   /** The word of {@code withdrawn} of a mux that ends. */
   private static final String STOPPING = "stopping";
 
-  /** The words of one whose ring is too old. Any other one says why it can't forward: it is sick. */
+  /** The words of one whose ring is too old. Any other one says why it can't forward. */
   private static final Set<String> BEHIND = Set.of("behind", "settled");
 
   @JsonIgnore
