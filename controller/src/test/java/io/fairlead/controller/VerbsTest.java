@@ -7,59 +7,19 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
-/** What all verbs have in common: a new one is written into the table, and obeys. */
+/** What all verbs have in common: a new one obeys, and its first example is a call of it. */
 class VerbsTest {
-  /** A good call of each verb; FILE is a manifest. */
-  private static final List<String> CALLS =
-      List.of(
-          "agents",
-          "apply -f FILE",
-          "audit",
-          "backend add web 1 10.1.0.21",
-          "backend drain web 1",
-          "backend hold-health web 1",
-          "backend list web",
-          "backend release-health web 1",
-          "backend remove web 1",
-          "backend undrain web 1",
-          "backend weight web 1 50",
-          "backup -f NEW",
-          "changes web -f CHANGES",
-          "cluster set --vip-range 10.99.0.0/16",
-          "cluster show",
-          "defragment web",
-          "diff -f FILE",
-          "drains",
-          "events",
-          "explain web tcp 192.0.2.7:40000 10.99.0.1:80",
-          "export",
-          "generations web",
-          "health",
-          "holds web",
-          "metrics targets --file NEW",
-          "mux add mux1",
-          "mux remove mux1",
-          "muxes",
-          "othello web",
-          "rebalance web",
-          "ring web",
-          "service change web --assignment maglev",
-          "service create web --vip 10.99.0.1 --port tcp:80",
-          "service delete web",
-          "service list",
-          "service show web",
-          "service undelete web",
-          "support-bundle NEW",
-          "upkeep web",
-          "whoami");
+  /** What examples read. */
+  private static final Map<String, String> FILES =
+      Map.of("services.yaml", "services: []\n", "-", "{\"changes\":[]}");
 
   @TempDir private Path directory;
 
@@ -80,18 +40,26 @@ class VerbsTest {
     command.getSubcommands().values().forEach(each -> leaves(words, each, found));
   }
 
-  private static String verb(String call) {
-    return verbs().keySet().stream()
-        .filter(words -> (call + " ").startsWith(words + " "))
-        .findFirst()
-        .orElseThrow(() -> new AssertionError("no verb of '%s'".formatted(call)));
+  /** A verb's first example, without what is the shell's; its files are in the directory. */
+  private List<String> example(String words, CommandLine verb) throws IOException {
+    String line =
+        Arrays.stream(verb.getCommandSpec().usageMessage().footer())
+            .filter(each -> (each + " ").startsWith("  fairleadctl " + words + " "))
+            .findFirst()
+            .orElseThrow(() -> new AssertionError("no example of '%s'".formatted(words)));
+    List<String> call = new ArrayList<>();
+    for (String word : line.replaceFirst(" (\\||>|<<).*", "").strip().split(" ")) {
+      call.add(FILES.containsKey(word) || word.matches(".+\\.(json|tar\\.gz)") ? file(word) : word);
+    }
+    return call.subList(1, call.size());
   }
 
-  @Test
-  void eachVerbHasACallInTheTable() {
-    TreeSet<String> called = new TreeSet<>();
-    CALLS.forEach(call -> called.add(verb(call)));
-    assertThat(called).isEqualTo(new TreeSet<>(verbs().keySet()));
+  private String file(String word) throws IOException {
+    Path file = directory.resolve(word.substring(word.lastIndexOf('/') + 1));
+    if (FILES.containsKey(word)) {
+      Files.writeString(file, FILES.get(word));
+    }
+    return file.toString();
   }
 
   @Test
@@ -126,16 +94,13 @@ class VerbsTest {
   @Test
   void eachVerbSaysThatTheControllerCannotBeReached() throws IOException {
     String url = "http://127.0.0.1:" + FreePorts.next();
-    Path manifest = Files.writeString(directory.resolve("services.yaml"), "services: []\n");
-    Path changes = Files.writeString(directory.resolve("changes.json"), "{\"changes\":[]}");
-    for (String call : CALLS) {
-      String line =
-          call.replace("FILE", manifest.toString())
-              .replace("CHANGES", changes.toString())
-              .replace("NEW", directory.resolve("new").toString());
-      CtlRun run = CtlRun.at(url, line.split(" "));
+    for (Map.Entry<String, CommandLine> verb : verbs().entrySet()) {
+      List<String> call = example(verb.getKey(), verb.getValue());
+      CtlRun run = CtlRun.at(url, call.toArray(String[]::new));
       assertThat(run.exit()).as(call + ": " + run.err()).isEqualTo(3);
-      assertThat(run.err()).as(call).contains("the controller at " + url + " cannot be reached");
+      assertThat(run.err())
+          .as(call.toString())
+          .contains("the controller at " + url + " cannot be reached");
     }
   }
 }

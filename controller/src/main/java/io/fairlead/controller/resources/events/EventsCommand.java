@@ -19,6 +19,7 @@ import picocli.CommandLine.Option;
     description = "Prints changes as they happen: services, drains, holds, muxes, the leader.",
     footerHeading = "%nExamples:%n",
     footer = {
+      "  fairleadctl events",
       "  fairleadctl events --follow",
       "  fairleadctl events --follow --after 0a1b2c3d-17",
       "  fairleadctl -o json events --follow | jq 'select(.type == \"mux\")'",
