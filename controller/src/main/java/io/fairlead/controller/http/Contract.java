@@ -15,6 +15,7 @@ import java.io.UncheckedIOException;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /** The OpenAPI document: served unchanged, and the router in front of every handler. */
@@ -28,6 +29,9 @@ final class Contract {
   static final String RESOURCE = "/openapi.yaml";
 
   private final JsonObject document;
+
+  /** What each {@code $ref} names: lists of 65,535 entries follow some for each. */
+  private final Map<String, JsonObject> named = new ConcurrentHashMap<>();
 
   private Contract(JsonObject document) {
     this.document = document;
@@ -132,7 +136,7 @@ final class Contract {
   JsonObject resolve(JsonObject node) {
     String ref = node.getString("$ref");
     if (ref != null) {
-      return resolve(at(ref));
+      return resolve(named.computeIfAbsent(ref, this::at));
     }
     JsonArray all = node.getJsonArray("allOf");
     return all != null && all.size() == 1 ? resolve(all.getJsonObject(0)) : node;

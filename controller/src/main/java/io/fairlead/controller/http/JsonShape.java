@@ -11,6 +11,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Optional;
 
@@ -33,6 +34,9 @@ final class JsonShape {
 
   private final Contract contract;
   private final JsonParser parser;
+
+  /** By the schema's own map: entries of a list have one. */
+  private final Map<Map<String, Object>, JsonObject> choices = new IdentityHashMap<>();
 
   private JsonShape(Contract contract, JsonParser parser) {
     this.contract = contract;
@@ -88,11 +92,14 @@ final class JsonShape {
     }
   }
 
-  /** Of each object that it may be. */
   private JsonObject properties(JsonObject schema) {
-    if (!schema.containsKey("oneOf")) {
-      return schema.getJsonObject("properties", new JsonObject());
-    }
+    return schema.containsKey("oneOf")
+        ? choices.computeIfAbsent(schema.getMap(), map -> choices(schema))
+        : schema.getJsonObject("properties", new JsonObject());
+  }
+
+  /** Those of each object that it may be. */
+  private JsonObject choices(JsonObject schema) {
     JsonObject all = new JsonObject();
     for (Object each : schema.getJsonArray("oneOf", new JsonArray())) {
       JsonObject one = contract.resolve((JsonObject) each);

@@ -4,11 +4,6 @@ package io.fairlead.controller.http;
 import io.vertx.core.json.Json;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import io.vertx.json.schema.Draft;
-import io.vertx.json.schema.JsonSchema;
-import io.vertx.json.schema.JsonSchemaOptions;
-import io.vertx.json.schema.OutputFormat;
-import io.vertx.json.schema.Validator;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
@@ -30,14 +25,8 @@ record Violation(String field, Optional<String> value, String allowed) {
   private static final int LONGEST_VALUE = 200;
 
   /** By the schema's own map: making one costs more than a thousand uses. */
-  private static final Map<Map<String, Object>, Validator> LEAVES =
+  private static final Map<Map<String, Object>, Leaf> LEAVES =
       Collections.synchronizedMap(new IdentityHashMap<>());
-
-  private static final JsonSchemaOptions LEAF =
-      new JsonSchemaOptions()
-          .setDraft(Draft.DRAFT4)
-          .setBaseUri("app://")
-          .setOutputFormat(OutputFormat.Flag);
 
   /** A violation as the failure of a request. */
   static final class Found extends RuntimeException {
@@ -87,11 +76,7 @@ record Violation(String field, Optional<String> value, String allowed) {
       }
       default ->
           conforms =
-              LEAVES
-                  .computeIfAbsent(
-                      schema.getMap(), map -> Validator.create(JsonSchema.of(schema.copy()), LEAF))
-                  .validate(value)
-                  .getValid();
+              LEAVES.computeIfAbsent(schema.getMap(), map -> new Leaf(schema)).accepts(value);
     }
     return conforms ? Optional.empty() : refused(field, value, describe(contract, schema));
   }
