@@ -24,6 +24,10 @@ final class Moves {
   private final Ring ring;
   private final FormerOwners formers;
   private final List<Move> moves = new ArrayList<>();
+  private int start;
+  private int count;
+  private int from;
+  private int to;
   private int moved;
   private int stillChained;
   private int unchained;
@@ -41,6 +45,7 @@ final class Moves {
         all.move(bucket, runs.owner(run));
       }
     }
+    all.list();
     return new Result.Moved(
         all.moved,
         all.stillChained,
@@ -74,14 +79,21 @@ final class Moves {
     int from = ring.current(bucket);
     moved++;
     stillChained += ring.isMoved(bucket, formers.now(), formers.windowSeconds()) ? 1 : 0;
-    int last = moves.size() - 1;
-    if (last >= 0
-        && moves.get(last).start() + moves.get(last).count() == bucket
-        && moves.get(last).from() == from
-        && moves.get(last).to() == to) {
-      moves.set(last, new Move(moves.get(last).start(), moves.get(last).count() + 1, from, to));
-    } else if (moves.size() < LISTED) {
-      moves.add(new Move(bucket, 1, from, to));
+    if (count > 0 && start + count == bucket && this.from == from && this.to == to) {
+      count++;
+      return;
+    }
+    list();
+    start = bucket;
+    count = 1;
+    this.from = from;
+    this.to = to;
+  }
+
+  /** The move that has been joined so far. */
+  private void list() {
+    if (count > 0 && moves.size() < LISTED) {
+      moves.add(new Move(start, count, from, to));
     }
   }
 
@@ -91,19 +103,26 @@ final class Moves {
     int[] ownedAfter = after.ring().owned();
     int[] weightsBefore = ServiceImage.weights(before.pool());
     int[] weightsAfter = ServiceImage.weights(after.pool());
-    BitSet ids = new BitSet();
-    before.pool().keySet().forEach(ids::set);
-    after.pool().keySet().forEach(ids::set);
+    BitSet was = ids(before);
+    BitSet is = ids(after);
+    BitSet ids = ids(before);
+    ids.or(is);
     List<Share> shares = new ArrayList<>();
     for (int id = ids.nextSetBit(0); id >= 0; id = ids.nextSetBit(id + 1)) {
       boolean isSame =
           ownedBefore[id] == ownedAfter[id]
               && weightsBefore[id] == weightsAfter[id]
-              && before.pool().containsKey(id) == after.pool().containsKey(id);
+              && was.get(id) == is.get(id);
       if (!isSame) {
         shares.add(new Share(id, weightsAfter[id], ownedBefore[id], ownedAfter[id]));
       }
     }
     return shares;
+  }
+
+  private static BitSet ids(ServiceImage image) {
+    BitSet ids = new BitSet();
+    image.pool().keySet().forEach(ids::set);
+    return ids;
   }
 }

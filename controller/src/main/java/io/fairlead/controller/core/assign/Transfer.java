@@ -4,9 +4,8 @@ package io.fairlead.controller.core.assign;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.FormerOwners;
 import io.fairlead.controller.core.ring.Ring;
+import io.fairlead.controller.core.ring.Runs;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.PriorityQueue;
 
 /**
  * Moves buckets between backends until each owns as many as its goal, greedily as in Beamer (NSDI
@@ -60,9 +59,13 @@ final class Transfer {
     starts = new int[owned.length];
     ends = new int[owned.length];
     giving = new long[group()];
+    boolean[] gives = new boolean[owned.length];
+    for (int id = 0; id < owned.length; id++) {
+      gives[id] = have[id] > goals[id];
+    }
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       int owner = ring.current(bucket);
-      if (have[owner] > goals[owner] && (fullToo || !formers.isFull(ring, bucket))) {
+      if (gives[owner] && (fullToo || !formers.isFull(ring, bucket))) {
         giving[ends[owner]++] = formers.isMoved(ring, bucket) ? moved(bucket, formers) : bucket;
       }
     }
@@ -88,15 +91,9 @@ final class Transfer {
 
   /** The owners of all buckets afterwards. */
   char[] owners() {
-    char[] next = new char[ring.buckets()];
-    for (int bucket = 0; bucket < next.length; bucket++) {
-      next[bucket] = (char) ring.current(bucket);
-    }
-    Comparator<Integer> byLoad = (a, b) -> compareLoad(a, b);
-    PriorityQueue<Integer> givers =
-        new PriorityQueue<>(byLoad.reversed().thenComparing(Comparator.naturalOrder()));
-    PriorityQueue<Integer> takers =
-        new PriorityQueue<>(byLoad.thenComparing(Comparator.naturalOrder()));
+    char[] next = Runs.EMPTY.owners(ring);
+    BackendHeap givers = new BackendHeap(have.length, (a, b) -> isBefore(compareLoad(b, a), a, b));
+    BackendHeap takers = new BackendHeap(have.length, (a, b) -> isBefore(compareLoad(a, b), a, b));
     for (int id = 0; id < have.length; id++) {
       if (left(id) > 0) {
         givers.add(id);
@@ -105,8 +102,8 @@ final class Transfer {
       }
     }
     while (!givers.isEmpty() && !takers.isEmpty()) {
-      int from = givers.remove();
-      int to = takers.remove();
+      int from = givers.top();
+      int to = takers.top();
       int n = Math.min(left(from), goals[to] - have[to]);
       for (int end = starts[from] + n; starts[from] < end; starts[from]++) {
         next[bucket(giving[starts[from]])] = (char) to;
@@ -114,13 +111,21 @@ final class Transfer {
       have[from] -= n;
       have[to] += n;
       if (left(from) > 0) {
-        givers.add(from);
+        givers.moveTop();
+      } else {
+        givers.removeTop();
       }
       if (have[to] < goals[to]) {
-        takers.add(to);
+        takers.moveTop();
+      } else {
+        takers.removeTop();
       }
     }
     return next;
+  }
+
+  private static boolean isBefore(int compared, int id, int other) {
+    return compared < 0 || (compared == 0 && id < other);
   }
 
   private static int bucket(long entry) {

@@ -54,7 +54,8 @@ public record FormerOwners(long now, int windowSeconds, int most, Set<Integer> f
     int owner = ring.current(bucket);
     return owner != Backend.NONE
         && owner != next
-        && (foreign.contains(next) || (isFull(ring, bucket) && !has(ring, bucket, next)));
+        && ((!foreign.isEmpty() && foreign.contains(next))
+            || (isFull(ring, bucket) && !has(ring, bucket, next)));
   }
 
   /**

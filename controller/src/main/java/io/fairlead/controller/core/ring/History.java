@@ -22,11 +22,24 @@ public final class History {
   /** Unix seconds at which the newest one left the bucket; long ago without any. */
   private final long newest;
 
+  /** The earliest and the latest second at which one left the bucket. */
+  private final long earliest;
+
+  private final long latest;
+
   private History(char[] owners, int[] sinces) {
     this.owners = owners;
     this.sinces = sinces;
     this.hash = Arrays.hashCode(owners) * 31 + Arrays.hashCode(sinces);
     this.newest = owners.length == 0 ? Integer.MIN_VALUE : since(0);
+    long first = Long.MAX_VALUE;
+    long last = Long.MIN_VALUE;
+    for (int i = 0; i < sinces.length; i++) {
+      first = Math.min(first, since(i));
+      last = Math.max(last, since(i));
+    }
+    earliest = first;
+    latest = last;
   }
 
   /**
@@ -74,7 +87,10 @@ public final class History {
 
   /** How many of them, from the newest on, packets still reach at the second {@code now}. */
   public int open(long now, int windowSeconds) {
-    int open = 0;
+    if (!isOpen(now, windowSeconds)) {
+      return 0;
+    }
+    int open = 1;
     while (open < owners.length && now < since(open) + windowSeconds) {
       open++;
     }
@@ -93,16 +109,19 @@ public final class History {
   }
 
   History without(int owner) {
-    return kept(index -> owners[index] != owner);
+    return indexOf(owner) < 0 ? this : kept(index -> owners[index] != owner);
   }
 
   History without(boolean[] gone) {
     return kept(index -> !gone[owners[index]]);
   }
 
-  /** Those that left later than that second. */
+  /** Those that left later than that second: mostly all or none, which one place in memory says. */
   History after(long closed) {
-    return kept(index -> since(index) > closed);
+    if (earliest > closed) {
+      return this;
+    }
+    return latest <= closed ? NONE : kept(index -> since(index) > closed);
   }
 
   private History kept(IntPredicate keeps) {
