@@ -89,29 +89,36 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// TestDrawnAlike: jepsen/drawn.edn has what both runners draw.
-func TestDrawnAlike(t *testing.T) {
+// drawnFile is jepsen/drawn.edn.
+type drawnFile struct {
+	Scenarios Scenario `edn:"scenarios"`
+	Drawn     []struct {
+		Schedule      edn.Keyword
+		Seconds       float64
+		Seed          uint64
+		Faults, Moves int
+		Steps         []Step
+		Moved         []float64
+	} `edn:"drawn"`
+}
+
+func readDrawn(t *testing.T) drawnFile {
+	t.Helper()
 	text, err := os.ReadFile("../../drawn.edn")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shared struct {
-		Scenarios Scenario `edn:"scenarios"`
-		Drawn     []struct {
-			Schedule      edn.Keyword
-			Seconds       float64
-			Seed          uint64
-			Faults, Moves int
-			Steps         []Step
-			Moved         []float64
-		} `edn:"drawn"`
-	}
+	var shared drawnFile
 	if err := edn.Unmarshal(text, &shared); err != nil {
 		t.Fatal(err)
 	}
-	if len(shared.Drawn) < 3 {
-		t.Fatalf("only %d schedules are drawn", len(shared.Drawn))
-	}
+	return shared
+}
+
+// differences are what is drawn otherwise than the file says, each as a sentence.
+func (shared drawnFile) differences(t *testing.T) []string {
+	t.Helper()
+	var found []string
 	for _, each := range shared.Drawn {
 		wanted := Wanted{Seconds: each.Seconds, Seed: each.Seed, Faults: each.Faults, Moves: each.Moves}
 		drawn, err := shared.Scenarios.Schedule(string(each.Schedule), wanted)
@@ -120,7 +127,35 @@ func TestDrawnAlike(t *testing.T) {
 		}
 		got, want := fmt.Sprint(drawn.Steps), fmt.Sprint(each.Steps)
 		if got != want || each.Moves > 0 && !slices.Equal(drawn.Moves, each.Moved) {
-			t.Errorf("%+v: drawn %s, moves %v, want %s", wanted, got, drawn.Moves, want)
+			found = append(found, fmt.Sprintf("%+v: drawn %s, moves %v, want %s", wanted, got, drawn.Moves, want))
+		}
+	}
+	return found
+}
+
+// TestDrawnAlike: jepsen/drawn.edn has what both runners draw.
+func TestDrawnAlike(t *testing.T) {
+	shared := readDrawn(t)
+	if len(shared.Drawn) < 3 {
+		t.Fatalf("only %d schedules are drawn", len(shared.Drawn))
+	}
+	for _, difference := range shared.differences(t) {
+		t.Error(difference)
+	}
+}
+
+// TestDrawnShowsEachWeight: with any weight one higher or lower, something else than jepsen/drawn.edn has is drawn.
+func TestDrawnShowsEachWeight(t *testing.T) {
+	shared := readDrawn(t)
+	for name, schedule := range shared.Scenarios.Schedules {
+		for fault, weight := range schedule.Weights {
+			for _, other := range []float64{weight - 1, weight + 1} {
+				schedule.Weights[fault] = other
+				if len(shared.differences(t)) == 0 {
+					t.Errorf("schedule %v draws the same with %v %v in place of %v", name, fault, other, weight)
+				}
+			}
+			schedule.Weights[fault] = weight
 		}
 	}
 }
