@@ -40,6 +40,7 @@ import io.fairlead.controller.resources.othello.OthelloCommand;
 import io.fairlead.controller.resources.othello.OthelloRoutes;
 import io.fairlead.controller.resources.overview.OverviewRoutes;
 import io.fairlead.controller.resources.plane.Plane;
+import io.fairlead.controller.resources.replay.ReplayCommand;
 import io.fairlead.controller.resources.services.ServiceCommands;
 import io.fairlead.controller.resources.services.ServiceRoutes;
 import io.fairlead.controller.resources.status.StatusRoutes;
@@ -75,6 +76,7 @@ public final class Resources {
           UpkeepCommands.Defragment.class,
           UpkeepCommands.Show.class,
           ExplainCommand.class,
+          ReplayCommand.class,
           MuxesCommand.class,
           MuxCommands.class,
           AgentsCommand.class,

@@ -19,7 +19,13 @@ import picocli.CommandLine;
 class VerbsTest {
   /** What examples read. */
   private static final Map<String, String> FILES =
-      Map.of("services.yaml", "services: []\n", "-", "{\"changes\":[]}");
+      Map.of(
+          "services.yaml",
+          "services: []\n",
+          "-",
+          "{\"changes\":[]}",
+          "drain.json",
+          "{\"changes\":[]}");
 
   @TempDir private Path directory;
 

@@ -188,6 +188,19 @@ public record Backup(
    */
   public record Restored(List<ServiceImage> services, long firstGeneration, ServiceIds ids) {}
 
+  /** All services as they were, of a backup that was read. */
+  public List<ServiceImage> images() {
+    List<ServiceImage> images = new ArrayList<>();
+    for (Service service : services) {
+      try {
+        images.add(service.image());
+      } catch (RefusedException | StoreException e) {
+        throw new IllegalStateException("a backup that was read is damaged", e);
+      }
+    }
+    return images;
+  }
+
   /**
    * All services as they are to be restored. A backup may be older than what muxes have applied and
    * servers have seen, which drop what comes from a lower generation; and any backup may be
@@ -287,9 +300,28 @@ public record Backup(
    * @throws IllegalArgumentException naming the file, what is wrong and what is allowed
    */
   public static Backup read(Path file) {
+    String name = "--restore '%s'".formatted(file);
+    try {
+      return read(name, Files.readString(file));
+    } catch (IOException e) {
+      throw refused(name, firstLine(e));
+    }
+  }
+
+  private static String firstLine(IOException e) {
+    String why = e.getMessage() == null ? e.toString() : e.getMessage();
+    return why.lines().findFirst().orElse("");
+  }
+
+  /**
+   * The same of a text.
+   *
+   * @param file where it is from, as the messages of refusals begin
+   */
+  public static Backup read(String file, String text) {
     Backup backup;
     try {
-      JsonNode all = MAPPER.readTree(Files.readAllBytes(file));
+      JsonNode all = MAPPER.readTree(text);
       if (all.isMissingNode()) {
         throw refused(file, "it is empty");
       }
@@ -297,9 +329,8 @@ public record Backup(
         throw refused(file, "its format is %s, not %d".formatted(all.get("format"), FORMAT));
       }
       backup = MAPPER.treeToValue(all, Backup.class);
-    } catch (IOException e) {
-      String why = e.getMessage() == null ? e.toString() : e.getMessage();
-      throw refused(file, why.lines().findFirst().orElse(""));
+    } catch (JsonProcessingException e) {
+      throw refused(file, firstLine(e));
     }
     try {
       Instant.parse(backup.taken());
@@ -335,9 +366,9 @@ public record Backup(
     return backup;
   }
 
-  private static IllegalArgumentException refused(Path file, String what) {
+  private static IllegalArgumentException refused(String file, String what) {
     return new IllegalArgumentException(
-        "--restore '%s' is refused: %s; allowed: what 'fairleadctl backup' of this version has written"
+        "%s is refused: %s; allowed: what 'fairleadctl backup' of this version has written"
             .formatted(file, what));
   }
 }
