@@ -23,6 +23,7 @@ public final class FlowTable implements FlowRecord.Sink {
 
   private static final byte[] KEY = new byte[16];
   private static final int SLOT_BYTES = 37;
+  private static final int MEMORY_PERCENT = 85;
   private static final byte UDP = 1;
   private static final byte ENDED = 2;
 
@@ -168,9 +169,8 @@ public final class FlowTable implements FlowRecord.Sink {
   }
 
   private void grow() {
-    long needed = 2L * keys.length * SLOT_BYTES;
-    Runtime runtime = Runtime.getRuntime();
-    if (needed > runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory()) {
+    long needed = 3L * keys.length * SLOT_BYTES; // both tables, while one is copied into the other
+    if (needed > Runtime.getRuntime().maxMemory() / 100 * MEMORY_PERCENT) {
       throw new FullException(
           size,
           "a shorter recording, or more memory; JAVA_OPTS=-Xmx1500m has room for %d"

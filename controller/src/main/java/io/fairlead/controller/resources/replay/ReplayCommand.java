@@ -45,10 +45,9 @@ import picocli.CommandLine.Parameters;
       "    'http://mux/sample?seconds=60&rate=1000&service=web'",
       "  echo '{\"changes\": [{\"op\": \"weight\", \"id\": 1, \"weight\": 0}]}' > drain.json",
       "  fairleadctl replay web --flows flows.pcapng --change drain.json",
-      "  fairleadctl replay web --flows flows.csv --change drain.json --backup fairlead.backup",
       "",
-      "Buckets follow from the service's hash key, so that it needs a backup, or a token of",
-      "role admin to get one."
+      "Buckets follow from the service's hash key, so it needs a token of role admin,",
+      "to read a backup, or --backup FILE."
     })
 public final class ReplayCommand extends Verb {
   private static final double SECOND_SHARE_OF_MAAT = 0.5;
