@@ -94,20 +94,6 @@ public final class AgentReports implements LiveConnections, ServerSignals {
   private record Entry(
       int service, Heard heard, Optional<Answer> answer, Optional<Duration> asked) {}
 
-  /** {@code service} is the id; the counts go on when the server's services change. */
-  private record Counted(int service, Offers offers, Optional<Signaled> signals) {
-    private static Counted none(Place place) {
-      return new Counted(place.id(), Offers.NONE, Optional.empty());
-    }
-
-    private Counted plus(Report.Service report, boolean isSameBoot) {
-      return new Counted(
-          service,
-          report.load().map(offers::plus).orElse(offers),
-          report.signals().map(told -> Signaled.of(told, signals, isSameBoot)).or(() -> signals));
-    }
-  }
-
   private record Agent(
       Report report,
       Duration heard,
@@ -474,7 +460,8 @@ public final class AgentReports implements LiveConnections, ServerSignals {
     }
     Optional<Duration> interval =
         isSameBoot ? Optional.of(now.minus(last.heard())) : Optional.empty();
-    Map<String, Counted> counts = counts(report, last, isSameBoot, isCurrent, places);
+    Map<String, Counted> counts =
+        Counted.of(report, last == null ? Map.of() : last.counts(), isSameBoot, isCurrent, places);
     Map<String, Entry> services = new HashMap<>();
     for (Report.Service service : report.services()) {
       Place place = places.get(service.name());
@@ -494,34 +481,6 @@ public final class AgentReports implements LiveConnections, ServerSignals {
       }
     }
     return new Agent(report, now, former, services, counts);
-  }
-
-  /**
-   * An agent may not know the current list of services yet; what it reports counts all the same.
-   * Its numbers belong to the service of that name if that service is known.
-   */
-  private static Map<String, Counted> counts(
-      Report report, Agent last, boolean isSameBoot, boolean isCurrent, Map<String, Place> places) {
-    Map<String, Counted> counts = new HashMap<>();
-    if (last != null) {
-      last.counts()
-          .forEach(
-              (name, counted) -> {
-                Place place = places.get(name);
-                if (place != null && place.id() == counted.service()) {
-                  counts.put(name, counted);
-                }
-              });
-    }
-    for (Report.Service service : report.services()) {
-      Place place = places.get(service.name());
-      if (place == null || !isCurrent && !counts.containsKey(service.name())) {
-        continue;
-      }
-      Counted before = counts.getOrDefault(service.name(), Counted.none(place));
-      counts.put(service.name(), before.plus(service, isSameBoot));
-    }
-    return counts;
   }
 
   private static Answer decode(int index, Report.Answer answer, int buckets) {
