@@ -153,11 +153,13 @@ static void post(struct agent *agent)
 	char *text;
 
 	take_load(agent);
+	follower_read_signals(agent->follower);
 	agent->step = POST;
 	parts_draw(agent->census, now_ns());
 	agent->report.sequence++;
 	agent->report.has_events = agent->follower->events;
 	agent->report.lost_events = follower_lost(agent->follower);
+	agent->report.signals = follower_signals(agent->follower);
 	agent->known = known(agent);
 	if (agent->report.form)
 		agent->report.is_attached = readings_is_attached(agent->readings);
@@ -214,7 +216,8 @@ static bool is_current(const struct agent *agent, const struct services *service
 {
 	const struct services *current = agent->census->services;
 
-	return current && !strcmp(current->version, services->version) && current->asks_form == services->asks_form;
+	return current && !strcmp(current->version, services->version) && current->asks_form == services->asks_form &&
+	       current->asks_signals == services->asks_signals;
 }
 
 static void end_fetch(struct agent *agent, const struct exchange_result *result)
@@ -236,6 +239,7 @@ static void end_fetch(struct agent *agent, const struct exchange_result *result)
 		services_free(services);
 	} else {
 		readings_serve(agent->readings, services);
+		follower_read_signals(agent->follower); /* which belong to the services of before */
 		if (!census_serve(agent->census, services)) {
 			fail(agent, "services", "there is no memory");
 			return;

@@ -334,7 +334,7 @@ void census_sweep_begin(struct census *census)
 	for (size_t i = 0; census->services && i < census->services->count; i++) {
 		struct tally *tally = &census->tallies[i];
 
-		tally->half_open = tally->listeners = tally->queue_length = tally->queue_limit = 0;
+		tally->half_open = tally->listeners = tally->queue_length = tally->queue_limit = tally->drops = 0;
 		question_sweep(&tally->question);
 	}
 }
@@ -373,7 +373,34 @@ void census_listener(struct census *census, const struct listener *listener)
 		tally->listeners++;
 		tally->queue_length += listener->length;
 		tally->queue_limit += listener->limit;
+		tally->drops += listener->drops;
 	}
+}
+
+void census_sweep_end(struct census *census)
+{
+	for (size_t i = 0; census->services && i < census->services->count; i++) {
+		struct tally *tally = &census->tallies[i];
+
+		/* fewer than before: a listener has closed, and what the others dropped meanwhile is not known */
+		if (tally->has_drops && tally->drops > tally->drops_before)
+			tally->signals.counts[SIGNAL_REFUSED] += tally->drops - tally->drops_before;
+		tally->drops_before = tally->drops;
+		tally->has_drops = true;
+	}
+}
+
+void census_signals(struct census *census, const struct fl_address *local, fl_u16 port,
+		    const struct agent_counts *counts)
+{
+	unsigned endpoint = census->services ? services_endpoint(census->services, local, port) : SERVICES_NO_ENDPOINT;
+	struct agent_counts *total;
+
+	if (endpoint == SERVICES_NO_ENDPOINT)
+		return;
+	total = &census->tallies[census->services->endpoints[endpoint].service].signals;
+	for (int signal = 0; signal < AGENT_SIGNALS; signal++)
+		total->counts[signal] += counts->counts[signal];
 }
 
 /* The same service, so that what is known of it stays valid. */
@@ -432,6 +459,7 @@ static void move_tallies(struct census *census, const struct services *new, stru
 		is_on = tallies[i].is_aging;
 		tallies[i] = census->tallies[place];
 		tallies[i].established = established; /* counted with the new table */
+		tallies[i].has_drops = false;         /* other listeners may be its own now */
 		census->tallies[place].question = (struct question){0};
 		if (is_on) {
 			census->tallies[place].told = (struct told){0};

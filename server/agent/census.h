@@ -21,6 +21,7 @@
 #include "connections.h"
 #include "question.h"
 #include "services.h"
+#include "signals.bpf.h"
 #include "told.h"
 
 /* What reports tell of a service by differences. */
@@ -51,6 +52,9 @@ struct tally {
 	struct tally_number numbers[TALLY_NUMBERS];
 	fl_u64 half_open, listeners, queue_length, queue_limit; /* by the last sweep */
 	fl_u64 last_listener;                                   /* that was counted */
+	struct agent_counts signals;                            /* since the service is counted */
+	fl_u64 drops, drops_before;                             /* of listeners: by this sweep, by the last one */
+	bool has_drops;                                         /* of the last one */
 	bool dumped;
 	struct question question;
 	fl_u64 step; /* the last one completed, if is_aging: aging.h */
@@ -71,6 +75,7 @@ struct listener {
 	fl_u16 port;
 	bool ipv6_only;
 	fl_u32 length, limit;
+	fl_u32 drops; /* of packets that would have opened a connection, since it listens */
 };
 
 struct census {
@@ -126,5 +131,12 @@ bool census_needs_dump(const struct census *census);
 void census_sweep_begin(struct census *census);
 void census_half_open(struct census *census, const struct socket_name *name);
 void census_listener(struct census *census, const struct listener *listener);
+
+/* What listeners dropped since the last sweep counts as refused. */
+void census_sweep_end(struct census *census);
+
+/* Adds the counts of a local address and port to the service that has them. */
+void census_signals(struct census *census, const struct fl_address *local, fl_u16 port,
+		    const struct agent_counts *counts);
 
 #endif

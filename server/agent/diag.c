@@ -87,6 +87,8 @@ int diag_begin(struct diag *diag, enum diag_what what)
 	body->idiag_states = states_of[what];
 	if (what == DIAG_WORK)
 		body->idiag_ext = 1U << (INET_DIAG_INFO - 1);
+	if (what == DIAG_SWEEP)
+		body->idiag_ext = 1U << (INET_DIAG_SKMEMINFO - 1);
 	return mnl_socket_sendto(diag->socket, header, header->nlmsg_len) < 0 ? -errno : 0;
 }
 
@@ -124,9 +126,16 @@ static struct listener listener_of(const struct nlmsghdr *header, const struct i
 				    .limit = body->idiag_wqueue};
 	const struct nlattr *attribute;
 
-	mnl_attr_for_each(attribute, header, sizeof(*body)) if (mnl_attr_get_type(attribute) == INET_DIAG_SKV6ONLY &&
-								!mnl_attr_validate(attribute, MNL_TYPE_U8))
-	    listener.ipv6_only = mnl_attr_get_u8(attribute);
+	mnl_attr_for_each(attribute, header, sizeof(*body))
+	{
+		const fl_u32 *memory = mnl_attr_get_payload(attribute);
+
+		if (mnl_attr_get_type(attribute) == INET_DIAG_SKV6ONLY && !mnl_attr_validate(attribute, MNL_TYPE_U8))
+			listener.ipv6_only = mnl_attr_get_u8(attribute);
+		if (mnl_attr_get_type(attribute) == INET_DIAG_SKMEMINFO &&
+		    mnl_attr_get_payload_len(attribute) >= (SK_MEMINFO_DROPS + 1) * sizeof(*memory))
+			listener.drops = memory[SK_MEMINFO_DROPS];
+	}
 	return listener;
 }
 

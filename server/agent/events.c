@@ -114,7 +114,7 @@ static void remove_others(int map, const struct services *services)
 
 int events_serve(struct events *events, const struct services *services)
 {
-	int addresses = bpf_map__fd(events->program->maps.addresses), ports = bpf_map__fd(events->program->maps.ports);
+	int addresses = events_addresses(events), ports = events_ports(events);
 	fl_u64 bits[65536 / 64] = {0};
 	__u8 one = 1;
 	__u32 word;
@@ -134,6 +134,16 @@ int events_serve(struct events *events, const struct services *services)
 			return -errno;
 	remove_others(addresses, services);
 	return 0;
+}
+
+int events_addresses(const struct events *events)
+{
+	return bpf_map__fd(events->program->maps.addresses);
+}
+
+int events_ports(const struct events *events)
+{
+	return bpf_map__fd(events->program->maps.ports);
 }
 
 int events_fd(const struct events *events)

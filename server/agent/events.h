@@ -20,6 +20,10 @@ int events_fd(const struct events *events);
 /* Reads all events that the kernel has sent. Returns how many, or a negative errno. */
 int events_read(struct events *events, struct census *census);
 
+/* Maps of the addresses and the ports whose events pass. */
+int events_addresses(const struct events *events);
+int events_ports(const struct events *events);
+
 /* How many found no room since the program was loaded. */
 fl_u64 events_lost(const struct events *events);
 

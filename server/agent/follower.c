@@ -9,12 +9,31 @@
 #include "clock.h"
 #include "diag.h"
 #include "events.h"
+#include "signals.h"
 
 enum numbers {
 	LIST_SECONDS = 240, /* between lists, where there are events */
 	RETRY_SECONDS = 1,
 	MISSING_MAX = 1024, /* looked up between two reads of events */
 };
+
+static void open_signals(struct follower *follower)
+{
+	static const char *const names[AGENT_SIGNALS] = {[SIGNAL_REFUSED] = "refused connections",
+							 [SIGNAL_RESETS_SENT] = "resets sent",
+							 [SIGNAL_RESETS_RECEIVED] = "resets received",
+							 [SIGNAL_RETRANSMITTED] = "retransmissions",
+							 [SIGNAL_SEGMENTS] = "segments",
+							 [SIGNAL_RTT_SAMPLES] = "round-trip times"};
+	const char *why;
+
+	follower->signals = signals_open(follower->events, &why);
+	if (!follower->signals)
+		fprintf(stderr, "fairlead-server: agent: counts no signals, as %s\n", why);
+	for (int signal = 0; follower->signals && signal < AGENT_SIGNALS; signal++)
+		if (names[signal] && !(follower_signals(follower) >> signal & 1))
+			fprintf(stderr, "fairlead-server: agent: the kernel does not tell of %s\n", names[signal]);
+}
 
 struct follower *follower_new(struct census *census, bool with_events)
 {
@@ -39,6 +58,8 @@ struct follower *follower_new(struct census *census, bool with_events)
 	else
 		fprintf(stderr, "fairlead-server: agent: lists connections before each report: no events, as %s\n",
 			why);
+	if (follower->events)
+		open_signals(follower);
 	return follower;
 }
 
@@ -46,6 +67,7 @@ void follower_free(struct follower *follower)
 {
 	if (!follower)
 		return;
+	signals_close(follower->signals);
 	events_close(follower->events);
 	diag_close(follower->list);
 	diag_close(follower->sweep);
@@ -56,6 +78,11 @@ void follower_free(struct follower *follower)
 fl_u64 follower_lost(const struct follower *follower)
 {
 	return follower->events ? events_lost(follower->events) : 0;
+}
+
+unsigned follower_signals(const struct follower *follower)
+{
+	return follower->signals ? signals_known(follower->signals) : 0;
 }
 
 int follower_fd(const struct follower *follower)
@@ -72,6 +99,14 @@ static fl_u64 losses(const struct follower *follower)
 static void fail(const char *what, int err)
 {
 	fprintf(stderr, "fairlead-server: agent: cannot %s: %s; tried again after a second\n", what, strerror(-err));
+}
+
+void follower_read_signals(struct follower *follower)
+{
+	int err = follower->signals ? signals_read(follower->signals, follower->census) : 0;
+
+	if (err)
+		fail("read signals", err);
 }
 
 void follower_serve(struct follower *follower)
@@ -219,7 +254,9 @@ int follower_sweep_step(struct follower *follower)
 	if (more < 0)
 		fail("list half-open connections", more);
 	/* a connection that the sweep missed, as it was established meanwhile, is in an event */
-	if (!more)
+	if (!more) {
 		read_events(follower);
+		census_sweep_end(follower->census);
+	}
 	return more;
 }

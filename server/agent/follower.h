@@ -9,11 +9,13 @@
 #include "census.h"
 
 struct events;
+struct signals;
 struct diag;
 
 struct follower {
 	struct census *census;
-	struct events *events; /* NULL: there are none */
+	struct events *events;   /* NULL: there are none */
+	struct signals *signals; /* as well */
 	struct diag *list, *sweep, *lookup;
 	bool is_listing, records_read, failed;
 	fl_u64 read_failures;
@@ -27,6 +29,12 @@ struct follower *follower_new(struct census *census, bool with_events);
 void follower_free(struct follower *follower);
 
 fl_u64 follower_lost(const struct follower *follower);
+
+/* A bit for each signal that is counted, by its number. */
+unsigned follower_signals(const struct follower *follower);
+
+/* Adds what signals were counted since the last call to the census. */
+void follower_read_signals(struct follower *follower);
 
 /* The census serves others than before. */
 void follower_serve(struct follower *follower);

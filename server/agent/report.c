@@ -91,14 +91,37 @@ static json_t *load_make(struct tally *tally)
 			 delta_make(tally, TALLY_TAKEN), "passed", delta_make(tally, TALLY_PASSED));
 }
 
-static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer, json_t *connections)
+/* NULL: the controller does not ask, or none is known. */
+static json_t *signals_make(const struct report *report, const struct services *services, const struct tally *tally)
+{
+	static const char *const names[AGENT_SIGNALS] = {[SIGNAL_REFUSED] = "refused",
+							 [SIGNAL_RESETS_SENT] = "resetsSent",
+							 [SIGNAL_RESETS_RECEIVED] = "resetsReceived",
+							 [SIGNAL_RETRANSMITTED] = "retransmitted",
+							 [SIGNAL_SEGMENTS] = "segments",
+							 [SIGNAL_RTT_SAMPLES] = "rttSamples",
+							 [SIGNAL_RTT_MICROSECONDS] = "rttMicroseconds"};
+	json_t *object;
+
+	if (!services->asks_signals || !report->signals)
+		return NULL;
+	object = json_pack("{s:I}", "opened", (json_int_t)tally->numbers[TALLY_OPENED].all);
+	for (int signal = 0; object && signal < AGENT_SIGNALS; signal++)
+		if (report->signals >> signal & 1)
+			json_object_set_new(object, names[signal],
+					    json_integer((json_int_t)tally->signals.counts[signal]));
+	return object;
+}
+
+static json_t *service_make(const struct service *service, struct tally *tally, json_t *answer, json_t *connections,
+			    json_t *signals)
 {
 	json_t *object;
 
-	object = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o*, s:o*}", "name", service->name, "established",
+	object = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o*, s:o*, s:o*}", "name", service->name, "established",
 			   (json_int_t)tally->established, "halfOpen", (json_int_t)tally->half_open, "opened",
 			   delta_make(tally, TALLY_OPENED), "closed", delta_make(tally, TALLY_CLOSED), "answer", answer,
-			   "connections", connections);
+			   "connections", connections, "signals", signals);
 	if (object && tally->listeners)
 		json_object_set_new(object, "acceptQueue",
 				    json_pack("{s:I, s:I}", "length", (json_int_t)tally->queue_length, "limit",
@@ -128,7 +151,8 @@ static json_t *services_make(const struct report *report, struct census *census,
 		if (tally->told.has_part)
 			connections = connections_make(&tally->told);
 		tally->told.is_sent = connections != NULL;
-		if (json_array_append_new(list, service_make(&services->list[service], tally, answer, connections))) {
+		if (json_array_append_new(list, service_make(&services->list[service], tally, answer, connections,
+							     signals_make(report, services, tally)))) {
 			json_decref(list);
 			list = NULL;
 		}

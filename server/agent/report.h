@@ -16,6 +16,7 @@ struct report {
 	bool has_events;                                   /* mode */
 	struct fl_address addresses[REPORT_ADDRESSES_MAX]; /* none is left out */
 	fl_u64 lost_events;
+	unsigned signals;      /* a bit for each that is known, by its number */
 	const char *form;      /* that serves here; NULL: not known */
 	const char *interface; /* NULL with the module */
 	int is_attached;       /* negative: not known */

@@ -47,7 +47,8 @@ struct endpoint {
 struct services {
 	unsigned others; /* who must free them as well */
 	char version[SERVICES_VERSION_MAX + 1];
-	bool asks_form; /* reports are to say whether a server is attached */
+	bool asks_form;    /* reports are to say whether a server is attached */
+	bool asks_signals; /* and how connections fare */
 	size_t count;
 	struct service *list;
 	size_t endpoint_count;

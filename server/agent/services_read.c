@@ -286,6 +286,7 @@ static bool read_all(struct reader *reader, const json_t *root)
 	if (!fields_number(document, root, "format", 1, 1, &format) ||
 	    !fields_text(document, root, "version", SERVICES_VERSION_MAX, &version) ||
 	    !flag_read(document, root, "asksForm", &services->asks_form) ||
+	    !flag_read(document, root, "asksSignals", &services->asks_signals) ||
 	    !fields_list(document, root, "services", JSON_OBJECT, SERVICES_MAX, &list))
 		return false;
 	snprintf(services->version, sizeof(services->version), "%s", version);

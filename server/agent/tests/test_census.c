@@ -344,6 +344,93 @@ static const struct answers_row {
 };
 
 /* Answers by every connection's buckets: established and half-open, but no subflows to a port of mptcpPorts. */
+static struct socket_name served(fl_u8 last, fl_u16 port)
+{
+	const fl_u8 vip[4] = {10, 99, 0, last};
+
+	return (struct socket_name){.local = fl_address_from_ipv4(vip), .local_port = port};
+}
+
+static void count(struct census *census, fl_u8 last, fl_u16 port, fl_u64 number)
+{
+	const struct agent_counts counts = {{[SIGNAL_RESETS_SENT] = number, [SIGNAL_SEGMENTS] = 2 * number}};
+	struct socket_name end = served(last, port);
+
+	census_signals(census, &end.local, end.local_port, &counts);
+}
+
+static void expect_signals(const struct census *census, size_t service, fl_u64 number)
+{
+	const struct agent_counts *signals = &census->tallies[service].signals;
+
+	assert_int_equal(signals->counts[SIGNAL_RESETS_SENT], number);
+	assert_int_equal(signals->counts[SIGNAL_SEGMENTS], 2 * number);
+	assert_int_equal(signals->counts[SIGNAL_RETRANSMITTED], 0);
+}
+
+static void signals(void **state)
+{
+	struct fl_siphash_key seed = {5, 6};
+	struct census *census = census_new(&seed);
+
+	(void)state;
+	count(census, 1, 80, 1000); /* there are no services yet */
+	assert_true(census_serve(census, services(DOCUMENT(WEB ", " API))));
+	count(census, 1, 80, 1);
+	count(census, 1, 20007, 2); /* of a subflow */
+	count(census, 2, 80, 4);
+	count(census, 1, 81, 1000);
+	count(census, 3, 80, 1000);
+	expect_signals(census, 0, 3);
+	expect_signals(census, 1, 4);
+	assert_true(census_serve(census, services(DOCUMENT(API))));
+	count(census, 1, 80, 1000);
+	count(census, 2, 80, 8);
+	expect_signals(census, 0, 12);
+	/* another service by that name */
+	assert_true(census_serve(census, services(DOCUMENT(SERVICE("api", "3", "10.99.0.2", "256")))));
+	expect_signals(census, 0, 0);
+	census_free(census);
+}
+
+/* Listeners at each sweep, what they have dropped since they listen, and what of it the service has refused by then. */
+static const struct sweep {
+	const char *what;
+	bool is_served_anew;
+	fl_u32 drops[2];
+	fl_u64 refused;
+} sweeps[] = {
+    {"what was dropped before the agent does not count", false, {100, 7}, 0},
+    {"nothing is dropped", false, {100, 7}, 0},
+    {"both drop", false, {103, 11}, 7},
+    {"one begins to listen again: what the other drops is not known", false, {0, 12}, 7},
+    {"both drop again", false, {1, 13}, 9},
+    {"other listeners may be the service's own now", true, {5000, 13}, 9},
+    {"they drop", false, {5001, 13}, 10},
+};
+
+static void drops(void **state)
+{
+	struct census *census = census_of(DOCUMENT(WEB));
+	struct socket_name end = served(1, 80);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++) {
+		print_message("# %s\n", sweeps[i].what);
+		if (sweeps[i].is_served_anew)
+			assert_true(census_serve(census, services(DOCUMENT(WEB ", " API))));
+		census_sweep_begin(census);
+		for (int at = 0; at < 2; at++) {
+			struct listener listener = {.local = end.local, .port = 80, .drops = sweeps[i].drops[at]};
+
+			census_listener(census, &listener);
+		}
+		census_sweep_end(census);
+		assert_int_equal(census->tallies[0].signals.counts[SIGNAL_REFUSED], sweeps[i].refused);
+	}
+	census_free(census);
+}
+
 static void answers(void **state)
 {
 	const struct answers_row *row = *state;
@@ -395,6 +482,8 @@ int main(void)
 	vectors_add_plain(&tests, "other services", other_services, NULL);
 	vectors_add_plain(&tests, "half-open connections and accept queues", half_open_and_queues, NULL);
 	vectors_add_plain(&tests, "the accept queue of several VIPs", queue_of_several_vips, NULL);
+	vectors_add_plain(&tests, "signals", signals, NULL);
+	vectors_add_plain(&tests, "what listeners drop", drops, NULL);
 	for (size_t i = 0; i < sizeof(answers_rows) / sizeof(answers_rows[0]); i++)
 		vectors_add_plain(&tests, answers_rows[i].name, answers, (void *)&answers_rows[i]);
 	return vectors_run("census", &tests);

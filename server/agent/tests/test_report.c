@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What reports say of the load of a service with two buckets, whatever happens to the form and to answers, and of the
- * form itself.
+ * What reports say of the load of a service with two buckets, whatever happens to the form and to answers, of the form
+ * itself, and of signals.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -149,11 +149,53 @@ static void forms(void **state)
 	census_free(census);
 }
 
+/* Of the service that is the document's first, as JSON; "" if nothing. */
+static void expect_signals(struct census *census, const struct report *report, const char *expected)
+{
+	char *text = report_write(report, census), *signals;
+	json_t *root = json_loads(text, 0, NULL), *web = json_array_get(json_object_get(root, "services"), 0);
+
+	signals = json_dumps(json_object_get(web, "signals"), JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(signals ? signals : "", expected);
+	free(signals);
+	json_decref(root);
+	free(text);
+}
+
+static void signals(void **state)
+{
+	static const char asks[] = "{\"format\": 1, \"version\": \"1\", \"asksSignals\": true, \"services\": [" SERVICE(
+	    "web", "1", "10.99.0.1", "") "]}";
+	struct census *older = census_of(), *census = census_from(asks);
+	struct report report = {.boot = "0", .has_events = true};
+	struct tally *tally = &census->tallies[0];
+
+	(void)state;
+	for (int signal = 0; signal < AGENT_SIGNALS; signal++)
+		tally->signals.counts[signal] = 0x100000000ULL + signal;
+	tally->numbers[TALLY_OPENED].all = 40;
+	expect_signals(census, &report, ""); /* the kernel tells none */
+	report.signals = (1U << AGENT_SIGNALS) - 1;
+	expect_signals(older, &report, "");
+	for (int twice = 0; twice < 2; twice++) {
+		expect_signals(census, &report,
+			       "{\"opened\":40,\"refused\":4294967296,\"resetsReceived\":4294967298,"
+			       "\"resetsSent\":4294967297,\"retransmitted\":4294967299,\"rttMicroseconds\":4294967302,"
+			       "\"rttSamples\":4294967301,\"segments\":4294967300}");
+		report_answered(census);
+	}
+	report.signals = 1U << SIGNAL_RESETS_RECEIVED;
+	expect_signals(census, &report, "{\"opened\":40,\"resetsReceived\":4294967298}");
+	census_free(older);
+	census_free(census);
+}
+
 int main(void)
 {
 	struct vectors_tests tests = {NULL, 0};
 
 	vectors_add_plain(&tests, "loads", loads, NULL);
 	vectors_add_plain(&tests, "forms", forms, NULL);
+	vectors_add_plain(&tests, "signals", signals, NULL);
 	return vectors_run("report", &tests);
 }

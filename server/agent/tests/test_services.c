@@ -202,6 +202,7 @@ static const struct malformed_row {
     {"an age of 0 seconds", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {\"ageSeconds\": 0}"))},
     {"an age above a day", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"connections\": {\"ageSeconds\": 86401}"))},
     {"asksForm that is a number", "{\"format\": 1, \"version\": \"5\", \"asksForm\": 1, \"services\": []}"},
+    {"asksSignals that is a word", "{\"format\": 1, \"version\": \"5\", \"asksSignals\": \"yes\", \"services\": []}"},
     {"twoBuckets that is a number", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"twoBuckets\": 2"))},
     {"hunt that is a word", DOCUMENT(SERVICE_AS("a", "1", "[]", "[]", ", \"hunt\": \"dynamic\""))},
     {"hunt without a policy",

@@ -26,6 +26,7 @@ class FakeController:
         address: str = "127.0.0.1",
     ) -> None:
         self.version, self.services = "v1", services
+        self.asks: dict[str, bool] = {}  # what it wants in reports, which older controllers refuse
         self.questions: list[dict] = []
         self.known: dict[str, Known] = {}  # of services whose connections it asks for
         self.refuses: str | None = None  # why it refuses all connections
@@ -67,7 +68,12 @@ class FakeController:
                 if controller.elsewhere:
                     return self.redirect()
                 assert self.path == "/v1/agent/services", self.path
-                served = {"format": 1, "version": controller.version, "services": controller.services}
+                served = {
+                    "format": 1,
+                    "version": controller.version,
+                    **controller.asks,
+                    "services": controller.services,
+                }
                 self.reply(json.dumps(served).encode())
 
             def do_POST(self) -> None:
