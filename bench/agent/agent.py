@@ -34,11 +34,11 @@ def memory(pid, key):
     return next(int(line.split()[1]) for line in lines if line.startswith(key))
 
 
-def program(pid):
-    """Runs and nanoseconds of the agent's program in the kernel."""
-    texts = (path.read_text() for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir())
-    fields = next(dict(line.split(":\t") for line in text.splitlines()) for text in texts if "prog_type" in text)
-    return int(fields["run_cnt"]), int(fields["run_time_ns"])
+def programs(pid):
+    """Runs and nanoseconds of the agent's programs in the kernel."""
+    texts = [path.read_text() for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir()]
+    fields = [dict(line.split(":\t") for line in text.splitlines()) for text in texts if "prog_type" in text]
+    return sum(int(one["run_cnt"]) for one in fields), sum(int(one["run_time_ns"]) for one in fields)
 
 
 @contextlib.contextmanager
@@ -52,16 +52,16 @@ def statistics():
 
 
 def phase(agent, controller, load, seconds, questions):
-    """Opens and closes connections for some seconds: what that costs the agent and, in all processes, its program."""
+    """Opens and closes connections for some seconds: what that costs the agent and, in all processes, its programs."""
     controller.questions = questions
     lost = controller.reports[-1]["lostEvents"]
     time.sleep(2)  # a report or two with the question
-    runs, before, begun, wall = program(agent.pid), cpu(agent.pid), len(controller.reports), time.monotonic()
+    runs, before, begun, wall = programs(agent.pid), cpu(agent.pid), len(controller.reports), time.monotonic()
     load.stdin.write(f"{seconds}\n")
     load.stdin.flush()
     count = int(load.stdout.readline())
     wall = time.monotonic() - wall
-    used, after = cpu(agent.pid) - before, program(agent.pid)
+    used, after = cpu(agent.pid) - before, programs(agent.pid)
     return {
         "opened": count,
         "perSecond": round(count / wall),
@@ -90,6 +90,7 @@ def real(args, held, stack):
     namespace.ip("link set lo up", f"addr add {VIP}/32 dev lo", "route add local 198.18.0.0/15 dev lo")
     namespace.sysctl(core__somaxconn=4096, ipv4__ip_local_port_range="1024 65535")
     controller = FakeController(namespace, 8080, [SERVICE])
+    controller.asks = {"asksSignals": True}
     stack.callback(controller.close)
     directory = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
     token = directory / "token"
