@@ -10,7 +10,7 @@ import { type Reading, summary, useReadings } from "../muxes/readings";
 import { DROPPED, VERDICTS } from "../muxes/reasons";
 import { Chart, largest, LINES_MOST, useSeries } from "../parts/chart";
 import { figureColumn, serviceColumn } from "../parts/columns";
-import { duration, short, whole } from "../parts/figures";
+import { duration, percent, short, whole } from "../parts/figures";
 import { Failure } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
 import type { PageProps } from "../router";
@@ -320,6 +320,15 @@ const AGENT_COLUMNS: Column<Agent>[] = [
     value: (row) => row.acceptQueue?.length ?? "",
     render: (row) => (row.acceptQueue ? `${row.acceptQueue.length} of ${row.acceptQueue.limit}` : ""),
   },
+  { key: "refused", title: "Refused/s", isNumber: true, value: (row) => row.signals?.refusedPerSecond ?? "" },
+  { key: "resets", title: "Resets/s", isNumber: true, value: (row) => row.signals?.resetsPerSecond ?? "" },
+  figureColumn("retransmitted", "Retransmitted", (row) => row.signals?.retransmittedShare, percent),
+  figureColumn(
+    "rtt",
+    "Round trip",
+    (row) => row.signals?.rttMilliseconds,
+    (ms) => `${ms.toFixed(1)} ms`,
+  ),
   { key: "lost", title: "Lost events", isNumber: true, value: (row) => row.lostEvents ?? "" },
 ];
 
