@@ -20,6 +20,16 @@
 #error "FAIRLEAD_VERSION comes from meson"
 #endif
 
+/* How many services can't be forwarded for this reason. */
+static unsigned count_sick(const struct sources *from, enum ailment ailment)
+{
+	unsigned count = from->cluster->sick.of_mux == ailment;
+
+	SOURCES_EACH_SERVICE (from, sync)
+		count += sync->ring.published.sick.ailment == ailment;
+	return count;
+}
+
 static void write_mux(struct exposition *to, const struct sources *from)
 {
 	exposition_begin(to, "info", "gauge", "Always 1; the labels name this mux and its version.");
@@ -40,9 +50,10 @@ static void write_mux(struct exposition *to, const struct sources *from)
 			 from->cluster->is_foreign);
 	exposition_write(to, "registered", "gauge", "1 while this mux's own node exists in ZooKeeper.",
 			 registration_is_registered(from->cluster->registration));
-	exposition_begin(to, "sick", "gauge", "1 while this mux can't forward, for this reason.");
+	exposition_begin(to, "sick", "gauge",
+			 "1 while this mux can't forward packets of some service, for this reason.");
 	for (enum ailment i = AILMENT_NONE + 1; i < AILMENTS; i++)
-		exposition_add(to, "reason", ailment_name(i), from->cluster->sick.of_mux == i);
+		exposition_add(to, "reason", ailment_name(i), count_sick(from, i) > 0);
 }
 
 static void write_saved(struct exposition *to, const struct sources *from)
@@ -185,7 +196,7 @@ static void write_service_packets(struct exposition *to, const struct sources *f
 
 static void write_announced(struct exposition *to, const struct sources *from)
 {
-	static const char *const reasons[] = {"behind", "settled", "stopping", "worker"};
+	static const char *const reasons[] = {"behind", "settled", "stopping", "worker", "port", "neighbour"};
 
 	exposition_begin(to, "lag_generations", "gauge", "Number of committed generations that the ring lacks.");
 	METRICS_EACH_SERVICE (to, from, sync)

@@ -353,7 +353,7 @@ int control_thread_start(const struct mux *mux, struct control_thread **out, str
 	if (!control)
 		return reason_set(why, -ENOMEM, "control thread: no memory");
 	control->mux = *mux;
-	health_begin(&control->health, mux->beats, mux->options->workers);
+	health_begin(&control->health, mux->beats, mux->options->workers, mux->ports);
 	control->epoll = -1;
 	control->wake = -1;
 	control->changes = change_log_new();

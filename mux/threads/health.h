@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the control thread sees of the mux's own health: whether its workers run. It looks every HANG_LOOK_MS, and tells
- * what withdraws the VIPs (sick_withdrawal.h).
+ * What the control thread sees of the mux's own health: whether its workers run, and its ports take packets. It looks
+ * every HANG_LOOK_MS, and tells what withdraws the VIPs (sick_withdrawal.h).
  *
  * Changes of the tables wait for workers, so a worker that hangs stops the control thread, too, with the next change.
  * Only the looks and the withdrawal go on. Nothing but a new start heals such a mux, so it ends after
@@ -12,7 +12,9 @@
 
 #include "config/options.h"
 #include "control/withdrawal/sick_withdrawal.h"
+#include "host/port.h"
 #include "threads/hang.h"
+#include "threads/stuck.h"
 
 enum health_numbers {
 	HEALTH_WAIT_MAX_MS = 10000,
@@ -21,11 +23,13 @@ enum health_numbers {
 struct health {
 	const struct beat *beats; /* NULL: no workers */
 	unsigned workers;
+	const struct ports *ports;
 	struct hang hangs[OPTIONS_WORKERS_MAX];
+	struct stuck stucks[OPTIONS_WORKERS_MAX][OPTIONS_PORTS_MAX];
 	uint64_t look_at;
 };
 
-void health_begin(struct health *health, const struct beat *beats, unsigned workers);
+void health_begin(struct health *health, const struct beat *beats, unsigned workers, const struct ports *ports);
 
 /* When health_run() is due. */
 uint64_t health_deadline(const struct health *health);

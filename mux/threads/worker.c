@@ -74,8 +74,10 @@ static inline uint16_t send_all(struct worker *worker, uint16_t port, struct rte
 {
 	uint16_t sent = rte_eth_tx_burst(port, (uint16_t)worker->index, mbufs, count);
 
-	if (sent < count)
+	if (unlikely(sent < count)) {
 		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
+		counter_add(&worker->beat->refused[port], count - sent);
+	}
 	return sent;
 }
 

@@ -7,6 +7,11 @@
 #include "config/address.h"
 #include "ring/backend.h"
 
+/* To the backends of a service. */
+struct ways {
+	unsigned backends, ready;
+};
+
 static int compare(const void *left, const void *right)
 {
 	return memcmp(&((const struct unreachable_entry *)left)->address,
@@ -29,14 +34,21 @@ static bool append(struct unreachable *list, const struct fl_address *address, b
 	return true;
 }
 
-/* Appends a service's backends that have no header. False: no memory. */
-static bool collect(struct unreachable *list, const struct backends *backends, uint64_t now_ms)
+/*
+ * Appends a service's backends that have no header, and counts those that there are and those that can be sent to.
+ * False: no memory.
+ */
+static bool collect(struct unreachable *list, const struct backends *backends, struct ways *ways, uint64_t now_ms)
 {
 	for (uint32_t i = 0; i < backends->count; i++) {
 		const struct fl_delta_backend *one = &backends->list[i];
 		const struct backend *row = backends_get(backends, one->id);
 
-		if (!row || backend_is_removed(row) || backend_state(row) == BACKEND_READY)
+		if (!row || backend_is_removed(row))
+			continue;
+		ways->backends++;
+		ways->ready += backend_state(row) == BACKEND_READY;
+		if (backend_state(row) == BACKEND_READY)
 			continue;
 		if (!append(list, &one->address, backend_state(row) == BACKEND_LOOP, now_ms))
 			return false;
@@ -89,10 +101,14 @@ bool unreachable_run(struct unreachable *unreachable, struct service_sync *const
 		return false;
 	unreachable->look_at = next.look_at = now_ms + UNREACHABLE_LOOK_MS;
 	for (unsigned i = 0; i < count && is_whole; i++) {
-		const struct ring *ring = published_ring(&syncs[i]->ring.published);
+		struct published_service *published = &syncs[i]->ring.published;
+		const struct ring *ring = published_ring(published);
+		struct ways ways = {0};
 
 		if (ring)
-			is_whole = collect(&next, ring_backends(ring), now_ms);
+			is_whole = collect(&next, ring_backends(ring), &ways, now_ms);
+		published->had_way |= ways.ready > 0;
+		published->is_cut_off = published->had_way && ways.backends && !ways.ready;
 	}
 	if (!is_whole) { /* what was known stays */
 		free(next.entries);

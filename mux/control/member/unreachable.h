@@ -2,7 +2,8 @@
 /*
  * The backends that this mux can't send to, as its node tells controllers (protocol/README.md section 4): packets of
  * their buckets are dropped here. A backend is told of once it has been so for UNREACHABLE_AFTER_MS, since the
- * neighbour of a new one takes a moment to answer, and no longer told of at once.
+ * neighbour of a new one takes a moment to answer, and no longer told of at once. A service that could be sent to, and of
+ * whose backends none can any more, is cut off: sick_withdrawal.h withdraws it.
  */
 #ifndef FAIRLEAD_MUX_UNREACHABLE_H
 #define FAIRLEAD_MUX_UNREACHABLE_H

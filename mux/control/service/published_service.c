@@ -226,6 +226,8 @@ void published_remove(struct published_service *published)
 	published->is_held = false;
 	published->lag = (struct lag){0};
 	published->sick = (struct sick){0};
+	published->had_way = false;
+	published->is_cut_off = false;
 	published->restored = 0;
 	published->settled = 0;
 	published->heard_settled = 0;

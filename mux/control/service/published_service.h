@@ -46,6 +46,8 @@ struct published_service {
 	bool is_held;         /* restored from disk, and not announced before the other muxes were heard (there) */
 	struct lag lag;
 	struct sick sick;
+	bool had_way;             /* to any backend, at some time */
+	bool is_cut_off;          /* there is none (control/member/unreachable.h) */
 	int announce_error;       /* of the last attempt; published_announce() tries again */
 	uint32_t restored;        /* the generation that was read from disk at the start, 0: none (state_keeper.h) */
 	struct arrays_set arrays; /* what packets are steered by, in addition to the ring */

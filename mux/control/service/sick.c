@@ -3,7 +3,10 @@
 
 const char *ailment_name(enum ailment ailment)
 {
-	static const char *const names[AILMENTS] = {[AILMENT_NONE] = "none", [AILMENT_WORKER] = "worker"};
+	static const char *const names[AILMENTS] = {[AILMENT_NONE] = "none",
+						    [AILMENT_WORKER] = "worker",
+						    [AILMENT_PORT] = "port",
+						    [AILMENT_NEIGHBOUR] = "neighbour"};
 
 	return names[ailment];
 }

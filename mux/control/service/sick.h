@@ -25,7 +25,9 @@
 /* What keeps a mux from forwarding. */
 enum ailment {
 	AILMENT_NONE,
-	AILMENT_WORKER, /* a worker hangs (threads/hang.h) */
+	AILMENT_WORKER,    /* a worker hangs (threads/hang.h) */
+	AILMENT_PORT,      /* a queue of a port accepts nothing (threads/stuck.h) */
+	AILMENT_NEIGHBOUR, /* there is no way to any backend of the service (control/member/unreachable.h) */
 	AILMENTS,
 };
 

@@ -40,15 +40,17 @@ static bool decide(struct sick_withdrawal *withdrawal, struct published_service 
 {
 	struct sick *sick = &published->sick;
 	enum sick_state before = sick->state;
+	enum ailment ailment = withdrawal->of_mux;
 	struct lag_quorum quorum;
 
-	if (sick->state == SICK_WELL && withdrawal->of_mux == AILMENT_NONE) {
+	if (ailment == AILMENT_NONE && published->is_cut_off)
+		ailment = AILMENT_NEIGHBOUR;
+	if (sick->state == SICK_WELL && ailment == AILMENT_NONE) {
 		sick->ailment = AILMENT_NONE;
 		return false;
 	}
 	quorum = lag_quorum_heard(withdrawal->hello->peers, published->service->id, NO_GENERATION, now_ms, NULL);
-	if (!sick_run(sick, withdrawal->of_mux, lag_quorum_withdraws(&quorum), now_ms,
-		      (uint32_t)rand_r(&withdrawal->seed)))
+	if (!sick_run(sick, ailment, lag_quorum_withdraws(&quorum), now_ms, (uint32_t)rand_r(&withdrawal->seed)))
 		return false;
 	log_state(published, &quorum, before);
 	if (sick->state == SICK_ASKS)

@@ -206,6 +206,33 @@ static void removed_backends_and_services_without_a_ring_do_not_count(void **sta
 	free_world(world);
 }
 
+static bool is_cut_off(const struct world *world, unsigned number)
+{
+	return world->sync[number].ring.published.is_cut_off;
+}
+
+/* A service is, once it could be sent to and no backend can; not while neighbours of a new one have not answered. */
+static void a_service_without_any_way_is_cut_off(void **state)
+{
+	struct world *world = new_world();
+
+	(void)state;
+	ways[21] = ways[22] = WAY_NO_NEIGHBOUR;
+	look(world, 0);
+	assert_false(is_cut_off(world, 0));
+	ways[22] = WAY_OPEN;
+	look(world, UNREACHABLE_LOOK_MS);
+	assert_false(is_cut_off(world, 0));
+	ways[22] = WAY_NO_NEIGHBOUR;
+	look(world, UNREACHABLE_LOOK_MS);
+	assert_true(is_cut_off(world, 0));
+	assert_false(is_cut_off(world, 1)); /* by its second backend */
+	ways[21] = WAY_OPEN;
+	look(world, UNREACHABLE_LOOK_MS);
+	assert_false(is_cut_off(world, 0));
+	free_world(world);
+}
+
 static void of_very_many_the_number_is_told(void **state)
 {
 	struct world *world = new_world();
@@ -241,6 +268,7 @@ int main(void)
 	    cmocka_unit_test(looks_are_a_second_apart),
 	    cmocka_unit_test(the_word_changes_with_the_reason),
 	    cmocka_unit_test(removed_backends_and_services_without_a_ring_do_not_count),
+	    cmocka_unit_test(a_service_without_any_way_is_cut_off),
 	    cmocka_unit_test(of_very_many_the_number_is_told),
 	};
 
