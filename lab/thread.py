@@ -38,6 +38,11 @@ def _ptrace(request: int, thread: int) -> None:
         raise OSError(error, f"ptrace {request:#x} of {thread}: {os.strerror(error)}")
 
 
+def is_in_call(thread: int) -> bool:
+    """Whether the thread, which is stopped, is within a system call."""
+    return Path(f"/proc/{thread}/syscall").read_text().split()[0] != "-1"
+
+
 @contextlib.contextmanager
 def stopped(thread: int) -> Iterator[None]:
     """The thread stands still within the block, which the thread that enters it must leave, too."""

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mux finds that it can't forward, withdraws its VIPs and returns, with traffic that does not break."""
 
+import contextlib
 import time
+from collections.abc import Iterator
+
+import pytest
 
 from lab import Lab
 from lab.deadline import until
 from lab.lab import SERVICE
 from lab.mux import Mux
-from lab.thread import stopped, thread_of
+from lab.thread import is_in_call, stopped, thread_of
 
 LONG = 60
-HANGS_SECONDS = 3  # well below what makes a mux end whose control thread waits for a worker
-WITHDRAWN_SECONDS = 5  # a host that is as busy as a test's; the log has what it is where there is time
+FORWARDS_NOT_SECONDS = 3  # well below what makes a mux end whose control thread waits for a worker
+WITHDRAWN_SECONDS = 5  # on a host as busy as a test's; the log has what it took
 RETURN_SECONDS = 30
+FLOOD_SECONDS = 20
+OTHER = {"name": "other", "vips": ["10.99.0.9"], "ports": [{"protocol": "tcp", "port": 80}]}
 
 
 def withdrawn(lab: Lab, mux: Mux) -> str | None:
@@ -22,27 +28,85 @@ def withdrawn(lab: Lab, mux: Mux) -> str | None:
     return why
 
 
-def wait_routed_around(lab: Lab, mux: Mux) -> float:
-    """Until the router no longer has it; seconds from now."""
-    began = time.monotonic()
-    until(f"the router loses {mux.name}", lambda: mux.address not in lab.router.vip_hops(), WITHDRAWN_SECONDS, 0.01)
-    return time.monotonic() - began
+@contextlib.contextmanager
+def worker_stopped(lab: Lab, mux: Mux) -> Iterator[None]:
+    with stopped(thread_of(mux.process.pid, "worker 0")):
+        yield
 
 
-def test_a_mux_whose_worker_stands_still_withdraws_and_returns(lab: Lab) -> None:
+@contextlib.contextmanager
+def neighbours_lost(lab: Lab, mux: Mux) -> Iterator[None]:
+    """It has no way to any server; the router, ZooKeeper and other muxes are there."""
+    routes = [f"unreachable {server.address}/32" for server in lab.servers.values()]
+    mux.namespace.ip(*(f"route add {route}" for route in routes))
+    try:
+        yield
+    finally:
+        mux.namespace.ip(*(f"route del {route}" for route in routes))
+
+
+def withdraws_and_returns(lab: Lab, fault: contextlib.AbstractContextManager[None], why: str) -> None:
     mux, other = lab.muxes[1], lab.muxes[2]
     with lab.traffic(long=LONG, short_rate=20) as traffic:
         traffic.wait_open()
-        with stopped(thread_of(mux.process.pid, "worker 0")):
-            seconds = wait_routed_around(lab, mux)
-            print(f"{mux.name}: withdrawn {seconds:.3f} s after its worker stood still")
-            until("its node says why", lambda: withdrawn(lab, mux) == "worker", 10)
+        began = time.monotonic()
+        with fault:
+            until(
+                f"the router loses {mux.name}",
+                lambda: mux.address not in lab.router.vip_hops(),
+                WITHDRAWN_SECONDS,
+                0.01,
+            )
+            print(f"{mux.name}: withdrawn after {time.monotonic() - began:.3f} s as {why}")
+            until("its node says why", lambda: withdrawn(lab, mux) == why, 10)
             assert any("MuxWithdrawn" in each["name"] for each in lab.api("GET", "/v1/overview")["alerts"])
-            time.sleep(max(0.0, HANGS_SECONDS - seconds))
+            time.sleep(max(0.0, FORWARDS_NOT_SECONDS + began - time.monotonic()))
             assert lab.router.vip_hops() == [other.address]
         lab.wait_announced(RETURN_SECONDS)
         until("its node says so", lambda: withdrawn(lab, mux) is None, 10)
         traffic.wait_quiet()
     assert traffic.total is not None
     print(f"slowest answer: {traffic.total['slowest_ms']:.0f} ms")
+    assert traffic.total["broken"] == 0, "\n".join(map(str, traffic.broken()[:10]))
+
+
+def test_a_worker_stands_still(lab: Lab) -> None:
+    withdraws_and_returns(lab, worker_stopped(lab, lab.muxes[1]), "worker")
+
+
+def test_all_servers_are_out_of_reach(lab: Lab) -> None:
+    withdraws_and_returns(lab, neighbours_lost(lab, lab.muxes[1]), "neighbour")
+
+
+@pytest.mark.long
+def test_a_worker_stands_still_while_a_change_waits_for_it(lab: Lab) -> None:
+    """The control thread waits, too, and withdraws all the same; then the mux ends, to be started again."""
+    mux = lab.muxes[1]
+    worker = thread_of(mux.process.pid, "worker 0")
+    with lab.traffic(long=LONG, short_rate=20) as traffic, contextlib.ExitStack() as still:
+        traffic.wait_open()
+        flood = lab.syn_flood(seconds=FLOOD_SECONDS)
+
+        def stop_at_work() -> bool:
+            """No change waits for a worker that sleeps."""
+            still.enter_context(stopped(worker))
+            if is_in_call(worker):
+                still.close()
+                return False
+            return True
+
+        until("the worker is stopped while it works", stop_at_work, 10, 0.01)
+        with still:
+            began = time.monotonic()
+            lab.api("POST", "/v1/services", OTHER)
+            until("the router loses it", lambda: mux.address not in lab.router.vip_hops(), WITHDRAWN_SECONDS, 0.01)
+            print(f"{mux.name}: withdrawn after {time.monotonic() - began:.3f} s")
+            until("it ends", lambda: not mux.process.alive, 30)
+            print(f"{mux.name}: ended after {time.monotonic() - began:.3f} s")
+        flood.finish(FLOOD_SECONDS + 30)
+        lab.start_mux(1)
+        lab.wait_announced()
+        lab.api("DELETE", f"/v1/services/{OTHER['name']}")
+        traffic.wait_quiet()
+    assert traffic.total is not None
     assert traffic.total["broken"] == 0, "\n".join(map(str, traffic.broken()[:10]))
