@@ -6,7 +6,7 @@ import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Unavailable;
-import io.fairlead.controller.store.LeaderNode;
+import io.fairlead.controller.store.Leader;
 import io.fairlead.controller.store.Note.KeptAnswer;
 import io.fairlead.controller.store.StoreException;
 import io.fairlead.controller.store.repository.StoredService;
@@ -94,7 +94,7 @@ final class Reads implements Plane {
         now.number(),
         from.session.word(),
         lastServices().size(),
-        from.leaderWatch.leader().flatMap(LeaderNode::url).map(URI::create));
+        from.leaderWatch.leader().flatMap(Leader::url).map(URI::create));
   }
 
   @Override

@@ -5,7 +5,7 @@ import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.agents.LiveConnections;
-import io.fairlead.controller.resources.hold.Holds;
+import io.fairlead.controller.resources.hold.HoldCounts;
 import io.fairlead.controller.resources.hold.Questions;
 import io.fairlead.controller.resources.hold.Release;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
@@ -103,7 +103,7 @@ public final class ReleaseWork implements Work {
     }
     if (image != walked) {
       walked = image;
-      isNaming = Holds.of(image).named() > 0;
+      isNaming = HoldCounts.of(image).named() > 0;
     }
     if (isNaming || questions.isAsking()) {
       last = now;

@@ -205,7 +205,7 @@ public final class Election implements AutoCloseable {
     if (store.stat(tree.leader()).isPresent()) {
       ops.add(Operation.delete(tree.leader()));
     }
-    LeaderNode leader = new LeaderNode(LeaderNode.FORMAT, id, number, url);
+    Leader leader = new Leader(Leader.FORMAT, id, number, url);
     ops.add(Operation.create(tree.leader(), NodeJson.write(leader), Operation.Kind.EPHEMERAL));
     store.write(ops);
     return new Epoch(number, present.version().next());

@@ -28,7 +28,7 @@ public final class LeaderWatch implements AutoCloseable {
    * Empty while there is no leader. Reads the copy each time: listeners miss a node that was
    * deleted and created again while the connection was lost.
    */
-  public Optional<LeaderNode> leader() {
+  public Optional<Leader> leader() {
     Optional<Node> node = followed.flatMap(Store.FollowedNode::node);
     if (node.isEmpty()) {
       return Optional.empty();

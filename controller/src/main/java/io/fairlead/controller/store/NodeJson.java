@@ -141,12 +141,12 @@ public final class NodeJson {
     return bytes(kept);
   }
 
-  static byte[] write(LeaderNode leader) {
+  static byte[] write(Leader leader) {
     return bytes(leader);
   }
 
-  static LeaderNode readLeader(byte[] json) throws StoreException {
-    return read(json, LeaderNode.class, "leader");
+  static Leader readLeader(byte[] json) throws StoreException {
+    return read(json, Leader.class, "leader");
   }
 
   static AuditEntry readEntry(byte[] json) throws StoreException {

@@ -15,7 +15,7 @@ import io.fairlead.controller.resources.agents.FakeConnections;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.drains.DrainOrder;
 import io.fairlead.controller.resources.drains.DrainWatch;
-import io.fairlead.controller.resources.hold.Holds;
+import io.fairlead.controller.resources.hold.HoldCounts;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.muxes.MuxPresence;
 import io.fairlead.controller.resources.muxes.SettledMoves;
@@ -137,7 +137,7 @@ class WorkPropertyTest {
           .formatted(
               image.pool(),
               image.config().holdSeconds(),
-              Holds.of(image).named(),
+              HoldCounts.of(image).named(),
               transitions.slowStarts().keySet(),
               transitions.drains().values().stream().map(Drain::isRunning).toList(),
               transitions.former().keySet(),

@@ -4,7 +4,7 @@ package io.fairlead.controller.resources.events;
 import io.fairlead.controller.core.image.Transitions.SlowStart;
 import io.fairlead.controller.http.Answer;
 import io.fairlead.controller.resources.drains.DrainWatch;
-import io.fairlead.controller.resources.hold.Holds;
+import io.fairlead.controller.resources.hold.HoldCounts;
 import io.fairlead.controller.resources.muxes.MuxService;
 import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.plane.Health;
@@ -55,7 +55,7 @@ final class EventLog {
           service.version(),
           service.image().ring().generation(),
           service.image().transitions().slowStarts(),
-          isSame ? before.chained() : Holds.of(service.image()).named(),
+          isSame ? before.chained() : HoldCounts.of(service.image()).named(),
           drains.told(service.image()));
     }
   }

@@ -95,7 +95,7 @@ public record HoldView(
       ServiceImage image, LiveConnections live, SettledMoves settled, Instant now) {
     ServiceConfig config = image.config();
     Ring ring = image.ring();
-    Holds holds = Holds.of(image);
+    HoldCounts holds = HoldCounts.of(image);
     Sum[] sums = new Sum[Backend.MAX + 1];
     int waiting = 0;
     long latest = -1;

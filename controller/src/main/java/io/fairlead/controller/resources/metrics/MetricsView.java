@@ -7,7 +7,7 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.Transitions.SlowStart;
 import io.fairlead.controller.core.image.UpkeepState;
 import io.fairlead.controller.core.ring.Ring;
-import io.fairlead.controller.resources.hold.Holds;
+import io.fairlead.controller.resources.hold.HoldCounts;
 import io.fairlead.controller.resources.metrics.StateMetrics.Applied;
 import io.fairlead.controller.resources.metrics.StateMetrics.Controller;
 import io.fairlead.controller.resources.metrics.StateMetrics.Held;
@@ -39,7 +39,7 @@ public final class MetricsView {
    */
   private static final int GENERATIONS_MAX = 1000;
 
-  private record Counted(ServiceImage image, Holds holds, Service metrics) {}
+  private record Counted(ServiceImage image, HoldCounts holds, Service metrics) {}
 
   private final InstantSource clock;
 
@@ -63,7 +63,7 @@ public final class MetricsView {
           image.config().name(),
           last != null && last.image() == image
               ? last
-              : new Counted(image, Holds.of(image), service(image)));
+              : new Counted(image, HoldCounts.of(image), service(image)));
       remember(image.config().name(), image.ring(), muxes);
     }
     counted = now;

@@ -179,7 +179,7 @@ class QuestionsTest {
     }
     story.wait(10).move(backends + 1, IntStream.range(0, backends).toArray()).wait(WAIT);
     int turns = 0;
-    while (Holds.of(story.image()).named() > 0) {
+    while (HoldCounts.of(story.image()).named() > 0) {
       few.ask(story.image(), Instant.ofEpochSecond(story.now()));
       assertThat(IntStream.rangeClosed(1, backends).filter(id -> !live.asked(id).isEmpty()).count())
           .isBetween(1L, 6L);

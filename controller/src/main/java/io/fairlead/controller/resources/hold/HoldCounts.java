@@ -15,7 +15,7 @@ import java.util.Map;
  * that is who packets are chained to; a bucket is <em>held</em> once its window is over. Immutable:
  * made in one walk over the ring, and asked at any time after.
  */
-public final class Holds {
+public final class HoldCounts {
   private final ServiceConfig config;
 
   /** Ascending. */
@@ -24,21 +24,21 @@ public final class Holds {
   /** Of buckets that moved at the second of the same index. */
   private final int[] counts;
 
-  private Holds(ServiceConfig config, long[] sinces, int[] counts) {
+  private HoldCounts(ServiceConfig config, long[] sinces, int[] counts) {
     this.config = config;
     this.sinces = sinces;
     this.counts = counts;
   }
 
   /** None for a service without a hold. */
-  public static Holds of(ServiceImage image) {
+  public static HoldCounts of(ServiceImage image) {
     ServiceConfig config = image.config();
     return config.holdSeconds() == 0
-        ? new Holds(config, new long[0], new int[0])
+        ? new HoldCounts(config, new long[0], new int[0])
         : of(config, image.ring());
   }
 
-  private static Holds of(ServiceConfig config, Ring ring) {
+  private static HoldCounts of(ServiceConfig config, Ring ring) {
     Map<Long, int[]> named = new HashMap<>();
     long last = -1;
     int[] count = null;
@@ -53,7 +53,7 @@ public final class Holds {
     }
     long[] sinces = named.keySet().stream().mapToLong(Long::longValue).sorted().toArray();
     int[] counts = Arrays.stream(sinces).mapToInt(since -> named.get(since)[0]).toArray();
-    return new Holds(config, sinces, counts);
+    return new HoldCounts(config, sinces, counts);
   }
 
   /** Buckets that name a former owner. */

@@ -10,6 +10,6 @@ import java.util.Optional;
  * @param url of its API, such as "https://10.1.0.5:8080"; absent if it has none
  */
 @JsonInclude(JsonInclude.Include.NON_ABSENT)
-public record LeaderNode(int format, String id, long epoch, Optional<String> url) {
+public record Leader(int format, String id, long epoch, Optional<String> url) {
   public static final int FORMAT = 1;
 }
