@@ -28,7 +28,7 @@ extern const struct protection_words {
 } protections[PROTECTIONS];
 
 /*
- * Whether --zookeeper HOST:PORT,... may be connected to: the client has no TLS, so only where nobody else is on the way,
+ * Whether --zookeeper HOST:PORT,... may be connected to: the client has no TLS, so only where no other is on the way,
  * or where --zookeeper-clear-text is on. -EINVAL and why if not.
  */
 int protection_check_zookeeper(const char *servers, bool clear_text, struct reason *why);

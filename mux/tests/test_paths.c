@@ -203,7 +203,7 @@ static struct fl_address vip_of(uint32_t id)
 	return vip;
 }
 
-/* The first one, and those beside random frames', are as most are but for a setting. */
+/* The first one, and those beside random frames', are as most are except for a setting. */
 static struct service_config config_of(uint16_t id)
 {
 	struct service_config config = image_config(id, "10.98.0.0", BUCKETS);

@@ -32,7 +32,7 @@ static void count(uint8_t *cell, int by)
 	do {
 		uint8_t value = before & MAAT_FILTER_COUNT_MAX;
 
-		/* nobody knows how many connections share a cell that is full */
+		/* it is unknown how many connections share a cell that is full */
 		if (value == MAAT_FILTER_COUNT_MAX || (by < 0 && !value))
 			return;
 		value = (uint8_t)(value + by);

@@ -497,7 +497,7 @@ static void in_silence_a_restored_ring_is_announced_soon(void **state)
 	assert_false(is_withdrawn(world));
 	assert_int_equal(lag_withdrawal_deadline(world->withdrawal), UINT64_MAX);
 
-	/* the others were cut off until now: nobody knows how old this ring is */
+	/* the others were cut off until now: it is unknown how old this ring is */
 	world->now += LAG_WITHDRAWAL_HEAR_MS;
 	hear(world, 2, MUXES, 6);
 	assert_true(run(world, false));

@@ -36,7 +36,7 @@ static void what_is_kept_is_restored(void **state)
 	assert_int_equal(ring_generation(ring), 9);
 }
 
-/* By which muxes deal fragments out; none takes no bytes, as in files of before there was one. */
+/* By which muxes deal fragments out; none takes no bytes, as in files from when there was none. */
 static void the_seed_is_kept_and_each_change_of_it(void **state)
 {
 	static const struct fl_siphash_key seeds[] = {{3, 4}, {0, 0}, {0, 1}, {UINT64_MAX, UINT64_MAX - 1}};

@@ -89,7 +89,7 @@ static void free_world(struct world *world)
 	free(world);
 }
 
-/* Next hops are looked up anew, time passes, and a look is taken. Returns whether what is told has changed. */
+/* Next hops are looked up again, time passes, and a look is taken. Returns whether what is told has changed. */
 static bool look(struct world *world, unsigned passed_ms)
 {
 	for (unsigned i = 0; i < SERVICES; i++) {

@@ -53,7 +53,7 @@ static void it_has_what_was_added(void **state)
 	}
 }
 
-/* A full cell stays full: nobody knows how many connections share it. */
+/* A full cell stays full: it is unknown how many connections share it. */
 static void counts_stay_in_their_cell(void **state)
 {
 	struct maat_filter *filter = maat_filter_new(1024, 3);
