@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The load of the module's server in this network namespace: two commands of its netlink family. The family has another
- * number when the module is loaded again, so a call that fails opens it anew the next time.
+ * number when the module is loaded again, so a call that fails opens it again the next time.
  */
 #include <errno.h>
 #include <stdio.h>

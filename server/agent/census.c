@@ -223,7 +223,7 @@ bool census_needs_dump(const struct census *census)
 	return false;
 }
 
-/* It opened since the last dump, or nobody knows when. */
+/* It opened since the last dump, or it is unknown when. */
 static fl_u8 age_found(const struct census *census, fl_u16 service)
 {
 	if (!census->tallies[service].dumped || !census->dumped_ns)

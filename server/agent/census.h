@@ -2,7 +2,7 @@
 /*
  * Which connections there are: the table, kept by events and reconciled by dumps, and what of it is known.
  *
- * A dump is no snapshot: sockets open and close while the kernel lists them, and events of before wait to be read. So
+ * A dump is no snapshot: sockets open and close while the kernel lists them, and earlier events wait to be read. So
  * while a dump is under way
  *	- each connection that a record or an event names gets the dump's mark,
  *	- one that closes stays as CLOSED, so that a record read before its end cannot bring it back,

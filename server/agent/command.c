@@ -196,7 +196,7 @@ bool command_read(struct command *command, fl_u64 now_ns, int deadline_ms, fl_u3
 	/* no wait for a line while there is a number */
 	if (poll(&wait, 1, is_fresh(command, now_ns) ? 0 : deadline_ms) <= 0)
 		goto last;
-	/* what it has printed meanwhile is outdated but for the last line; one that never stops is cut short */
+	/* what it has printed meanwhile is outdated except for the last line; one that never stops is cut short */
 	for (int i = 0; i < CHUNK && (got = read(command->output, bytes, sizeof(bytes))) > 0; i++) {
 		now = take(command, bytes, (size_t)got, &command->number, why);
 		taken = now == NOTHING ? taken : now;

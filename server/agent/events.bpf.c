@@ -4,7 +4,7 @@
  *
  * The tracepoint sees every socket of the machine. A socket is passed over unless it is in the agent's network namespace
  * and its local address and port are among those of services. The reader is woken when the ring is a quarter full;
- * before a report it reads what there is. What finds no room is counted, and the agent then lists all sockets anew.
+ * before a report it reads what there is. What finds no room is counted, and the agent then lists all sockets again.
  */
 #include "events.bpf.h"
 #include "socket.bpf.h"

@@ -15,12 +15,12 @@ enum {
 	FIGURES_MAX = 1000000000, /* more is no number of requests */
 };
 
-/* nginx's stub_status: the connections whose request is read or answered, but for the one that asks. */
+/* nginx's stub_status: the connections whose request is read or answered, without the one that asks. */
 bool figures_nginx(const char *text, size_t len, fl_u32 *busy, char why[FIGURES_WHY_MAX]);
 
 /*
  * Apache's server-status?auto: the workers that read a request (R), answer it (W), look a name up (D), log (L) or finish
- * before they end (G), but for the one that asks. Not those that wait on a connection that is kept (K) or closed (C).
+ * before they end (G), without the one that asks. Not those that wait on a connection that is kept (K) or closed (C).
  */
 bool figures_apache(const char *text, size_t len, fl_u32 *busy, char why[FIGURES_WHY_MAX]);
 

@@ -34,7 +34,7 @@ void report_load(struct tally *tally, const struct load_figures *figures);
  */
 char *report_write(const struct report *report, struct census *census);
 
-/* The report was answered: `opened` and `closed` count anew. */
+/* The report was answered: `opened` and `closed` count from 0. */
 void report_answered(struct census *census);
 
 #endif

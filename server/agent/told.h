@@ -6,7 +6,7 @@
  * What is to be told is found in parts (parts.h). A part is kept until it is answered, and a report whose answer was lost
  * repeats it.
  *
- * What the leader remembers has a name, its memory. For another memory everything is told anew, as a whole set in as
+ * What the leader remembers has a name, its memory. For another memory everything is told again, as a whole set in as
  * many parts as it takes; what closes meanwhile is told afterwards. The same happens if more ends than TOLD_CLOSED_MAX
  * wait to be told.
  */

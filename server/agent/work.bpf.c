@@ -14,7 +14,7 @@
  *	all is, by a segment behind the data	an answer came last, and the client had nothing to say to it
  *	all is, by the last segment with data	a request came last
  *
- * snd_wl1 is the number of the segment that acknowledged last. Behind a client's FIN nobody can tell; then the answer is
+ * snd_wl1 is the number of the segment that acknowledged last. Behind a client's FIN it is unknown; then the answer is
  * taken to have been the last. So it is, until the next answer, if the answer before was sent twice for nothing within
  * that tick: the client's word on that comes behind its request.
  */

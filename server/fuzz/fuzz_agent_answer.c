@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Any bytes as a controller's answer to a report. A refusal has a field and what is allowed, and leaves the questions
- * alone, but for one whose buckets are missing, and what was told of connections. Sets of buckets that are accepted read the same from what is written
- * of them, and answers are subsets of the questions.
+ * alone, except for one whose buckets are missing, and what was told of connections. Sets of buckets that are accepted
+ * read the same from what is written of them, and answers are subsets of the questions.
  */
 #include <stdlib.h>
 #include <string.h>

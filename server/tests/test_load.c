@@ -120,7 +120,7 @@ static void end_window(void **state)
 	assert_int_equal(fl_load_threshold(&setting, &load), row->after);
 }
 
-/* Algorithms 1 and 2 with the paper's variables, but for the least threshold. */
+/* Algorithms 1 and 2 with the paper's variables, except for the least threshold. */
 struct oracle {
 	bool is_dynamic;
 	long window, attempt, accepted;

@@ -172,7 +172,7 @@ static void toggle(struct world *world, unsigned socket, bool loses)
 {
 	world->open[socket] = !world->open[socket];
 	if (world->open[socket]) {
-		/* its like may still be told, and then is not told anew */
+		/* its like may still be told, and then is not told again */
 		world->is_unsure[socket] = loses || world->now - world->told_until[socket] < 60 * SECOND_NS;
 		world->opened[socket] = world->now;
 	} else if (world->is_unsure[socket] || is_old(world, socket)) {
@@ -456,7 +456,7 @@ static void parts(void **state)
 	census_free(census);
 }
 
-/* After refusals the agent waits longer each time, and begins anew. */
+/* After refusals the agent waits longer each time, and begins again. */
 static void refusals(void **state)
 {
 	static const fl_u64 waits[] = {1, 2, 4, 8, 16, 30, 30};
