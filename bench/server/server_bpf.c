@@ -5,7 +5,7 @@
  *	server_bpf [--runs N] [--packets N] [--row TEXT] [--json FILE]
  *
  * Two numbers a row. "loop" repeats one packet, everything in the first-level cache (server_looped.h). "single" hands the
- * packet over anew each time, with a system call between two packets, which leaves the caches as a busy host might. From
+ * packet over each time, with a system call between two packets, which leaves the caches as a busy host might. From
  * both an empty program measured in the same way is taken off. They are medians of `runs` runs over `packets` packets, all
  * rows in turns; the fastest and slowest run stand beside "single". The first row is the empty program in the loop: what
  * the kernel's repetition and putting the packet back cost, and no other row has in it. --row: only rows whose names
@@ -290,7 +290,7 @@ static double call(int program, const struct packet *packet, unsigned int repeat
 	return options.duration;
 }
 
-/* Mean of so many packets, each handed over anew. */
+/* Mean of so many packets, each handed over again. */
 static double singles(int program, const struct packet *packet, unsigned int packets, int action)
 {
 	double sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Hands the same packet to a program again and again within one BPF_PROG_TEST_RUN, which repeats on the packet as it was
- * left: puts the packet's head back where it was, writes its first bytes anew, and calls the program by a tail call.
+ * left: puts the packet's head back where it was, writes its first bytes again, and calls the program by a tail call.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
