@@ -81,7 +81,7 @@ static inline uint32_t p4_slot(const struct service *service)
 	return service->slot + 1U;
 }
 
-/* A service's line, but for generation, region, and what is of steering `maat`. */
+/* A service's line, except for generation, region, and what is of steering `maat`. */
 void p4_service_line(const struct service *service, const struct backends *backends, uint64_t line[P4_LINE_WORDS]);
 
 /*
