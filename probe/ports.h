@@ -36,7 +36,7 @@ void ports_free(struct ports *ports);
 uint16_t ports_take(struct ports *ports, void *owner, uint64_t now_ms);
 /* Returns it, to rest for so long. */
 void ports_give(struct ports *ports, uint16_t port, uint64_t now_ms, uint32_t rest_ms);
-/* Whose a port is; NULL: nobody's. */
+/* Whose a port is; NULL: it has no owner. */
 void *ports_owner(const struct ports *ports, uint16_t port);
 /* The way of a port; NULL: it is none of these. Filled in by its owner. */
 struct port_path *ports_path(struct ports *ports, uint16_t port);

@@ -138,7 +138,7 @@ static void begin(struct prober *prober, struct probe *probe)
 	again(prober, probe);
 }
 
-/* It has taken too long. Of a command nobody knows what it sends. */
+/* It has taken too long. What a command sends is unknown. */
 static void expire(struct prober *prober, struct probe *probe)
 {
 	if (probe->is_sent || probe->attempt->kind == &attempt_command)
