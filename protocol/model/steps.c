@@ -23,7 +23,7 @@ bool steps_all_have(const struct state *t, int g)
 {
 	for (int m = 0; m < setting.muxes; m++) {
 		if (setting.lost_mux && m == setting.muxes - 1)
-			continue; /* nobody knows of it */
+			continue; /* no part knows of it */
 		if (t->mux[m] == AWAY)
 			continue;
 		if (t->mux[m] < g)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * The tag of a list header proves that a holder of the service's key has written it for this connection and for these
- * servers in this order. Whoever has the packet can verify it, and nobody has to write it again.
+ * servers in this order. Whoever has the packet can verify it, and none has to write it again.
  *
  *	message = list header 8 | inner connection 16 or 40 | the first destination, then the candidates as the mux listed them
  *
