@@ -50,6 +50,10 @@ class Agent(asyncio.Protocol):
             one = {"name": name, "established": 800 + self.draw.randrange(100), "halfOpen": self.draw.randrange(4)}
             one |= {"acceptQueue": {"length": 0, "limit": 511}}
             one |= {"opened": self.draw.randrange(60), "closed": self.draw.randrange(60)}
+            sent = 10_000 * self.sequence
+            one["signals"] = {"opened": sent // 20, "refused": 0, "resetsSent": sent // 1000, "resetsReceived": 0}
+            one["signals"] |= {"retransmitted": sent // 500, "segments": sent}
+            one["signals"] |= {"rttSamples": sent // 20, "rttMicroseconds": 30 * sent}
             if name in self.asked:
                 question, buckets = self.asked[name]
                 one["answer"] = {"question": question, "connections": 800, "buckets": buckets}
