@@ -295,10 +295,12 @@ def test_malformed_answers(world: World, answer: bytes, sentence: str) -> None:
 def test_the_unit_s_capabilities_suffice(world: World) -> None:
     """As another user with nothing but what the unit gives; without that, all connections are listed instead."""
     controller = world.controller(service() | {"twoBuckets": True})
+    controller.asks = {"asksSignals": True}
     for capabilities, mode in ((unit_capabilities("fairlead-agent.service"), "events"), ([], "dumps")):
         world.start(controller, user=world.as_nobody(capabilities))
         until_counted(controller, 0)
         assert controller.reports[-1]["mode"] == mode, world.said.read_text()
+        assert ("signals" in controller.of("web")) == (mode == "events")
         until("a reading", lambda: "busy" in controller.of("web")["load"], SECONDS)
         assert ("listed by sock_diag, which is not exact" in world.said.read_text()) == (mode == "dumps")
         world.stop()
