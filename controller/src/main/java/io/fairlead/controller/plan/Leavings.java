@@ -31,15 +31,17 @@ final class Leavings {
   private final ServiceImage before;
   private final Delta delta;
   private final LiveConnections live;
-  private final int[] leaving = new int[Backend.MAX + 1];
+  private final int[] leaving;
 
   /** Buckets whose packets reach the backend, as the owner or as one before it. */
-  private final int[] reaching = new int[Backend.MAX + 1];
+  private final int[] reaching;
 
   private Leavings(ServiceImage before, Delta delta, LiveConnections live) {
     this.before = before;
     this.delta = delta;
     this.live = live;
+    leaving = new int[before.ring().ids()];
+    reaching = new int[before.ring().ids()];
   }
 
   /**
@@ -102,7 +104,7 @@ final class Leavings {
             .map(Backend::id)
             .collect(Collectors.toUnmodifiableSet());
     List<Leaving> list = new ArrayList<>();
-    for (int id = 1; id <= Backend.MAX; id++) {
+    for (int id = 1; id < leaving.length; id++) {
       if (leaving[id] > 0) {
         list.add(leaving(id, dead.contains(id)));
       }

@@ -99,10 +99,11 @@ final class Moves {
 
   /** The shares of all backends whose weight or number of buckets changes, by ascending id. */
   static List<Share> shares(ServiceImage before, ServiceImage after) {
-    int[] ownedBefore = before.ring().owned();
-    int[] ownedAfter = after.ring().owned();
-    int[] weightsBefore = ServiceImage.weights(before.pool());
-    int[] weightsAfter = ServiceImage.weights(after.pool());
+    int all = Math.max(before.ring().ids(), after.ring().ids());
+    int[] ownedBefore = before.ring().owned(all);
+    int[] ownedAfter = after.ring().owned(all);
+    int[] weightsBefore = ServiceImage.weights(before.pool(), all);
+    int[] weightsAfter = ServiceImage.weights(after.pool(), all);
     BitSet was = ids(before);
     BitSet is = ids(after);
     BitSet ids = ids(before);

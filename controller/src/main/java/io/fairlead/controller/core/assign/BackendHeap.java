@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.core.assign;
 
+import java.util.Arrays;
+
 /** A binary heap of backends' ids: the first of all is on top. */
 final class BackendHeap {
   interface Order {
@@ -8,15 +10,14 @@ final class BackendHeap {
   }
 
   private final Order order;
-  private final int[] ids;
+  private int[] ids = new int[16];
   private int size;
 
   /**
    * @param order total; it may change for the one on top alone
    */
-  BackendHeap(int most, Order order) {
+  BackendHeap(Order order) {
     this.order = order;
-    ids = new int[most];
   }
 
   boolean isEmpty() {
@@ -28,6 +29,7 @@ final class BackendHeap {
   }
 
   void add(int id) {
+    ids = size == ids.length ? Arrays.copyOf(ids, 2 * size) : ids;
     int at = size++;
     while (at > 0 && order.isBefore(id, ids[(at - 1) / 2])) {
       ids[at] = ids[(at - 1) / 2];

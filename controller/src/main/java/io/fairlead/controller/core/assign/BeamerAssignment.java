@@ -23,12 +23,22 @@ import java.util.Arrays;
  */
 public final class BeamerAssignment implements Assignment {
   @Override
-  public Runs assign(Ring ring, int[] weights, FormerOwners formers) {
-    int[] owned = ring.owned();
+  public Runs assign(Ring ring, int[] all, FormerOwners formers) {
+    int[] weights = ofUsed(all, ring.ids());
+    int[] owned = ring.owned(weights.length);
     int[] targets = targets(owned, weights, ring.buckets());
     Ring home = takenHome(ring, owned, targets, formers);
     Transfer transfer = new Transfer(home, owned, weights, targets, true, formers);
     return Runs.between(ring, transfer.owners());
+  }
+
+  /** Without the ids from {@code least} on that are above all weights. */
+  private static int[] ofUsed(int[] weights, int least) {
+    int ids = weights.length;
+    while (ids > least && weights[ids - 1] == 0) {
+      ids--;
+    }
+    return Arrays.copyOf(weights, ids);
   }
 
   /**
@@ -66,6 +76,9 @@ public final class BeamerAssignment implements Assignment {
     }
     int surplus = -buckets;
     for (int id = 1; id < weights.length; id++) {
+      if (weights[id] == 0) {
+        continue; // most of 65,536 ids: their share is none
+      }
       long share = (long) buckets * weights[id];
       int floor = (int) (share / totalWeight);
       targets[id] = owned[id] > floor && share % totalWeight != 0 ? floor + 1 : floor;
@@ -83,6 +96,9 @@ public final class BeamerAssignment implements Assignment {
     long[] candidates = new long[weights.length];
     int n = 0;
     for (int id = 1; id < weights.length; id++) {
+      if (weights[id] == 0) {
+        continue;
+      }
       long share = (long) buckets * weights[id];
       long rest = share % totalWeight;
       boolean isUp = targets[id] > share / totalWeight;

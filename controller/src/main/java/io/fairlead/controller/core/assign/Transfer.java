@@ -70,7 +70,9 @@ final class Transfer {
       }
     }
     for (int id = 0; id < owned.length; id++) {
-      Arrays.sort(giving, starts[id], ends[id]);
+      if (gives[id]) {
+        Arrays.sort(giving, starts[id], ends[id]);
+      }
     }
   }
 
@@ -92,8 +94,8 @@ final class Transfer {
   /** The owners of all buckets afterwards. */
   char[] owners() {
     char[] next = Runs.EMPTY.owners(ring);
-    BackendHeap givers = new BackendHeap(have.length, (a, b) -> isBefore(compareLoad(b, a), a, b));
-    BackendHeap takers = new BackendHeap(have.length, (a, b) -> isBefore(compareLoad(a, b), a, b));
+    BackendHeap givers = new BackendHeap((a, b) -> isBefore(compareLoad(b, a), a, b));
+    BackendHeap takers = new BackendHeap((a, b) -> isBefore(compareLoad(a, b), a, b));
     for (int id = 0; id < have.length; id++) {
       if (left(id) > 0) {
         givers.add(id);

@@ -180,7 +180,16 @@ public final class ServiceImage {
 
   /** Weights by backend id, 0 for ids that are not in the pool. */
   public static int[] weights(SortedMap<Integer, Member> pool) {
-    int[] weights = new int[Backend.MAX + 1];
+    return weights(pool, Backend.MAX + 1);
+  }
+
+  /**
+   * As above.
+   *
+   * @param ids more than any of the pool
+   */
+  public static int[] weights(SortedMap<Integer, Member> pool, int ids) {
+    int[] weights = new int[ids];
     pool.values().forEach(member -> weights[member.id()] = member.weight());
     return weights;
   }

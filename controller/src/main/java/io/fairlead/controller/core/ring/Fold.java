@@ -14,12 +14,12 @@ final class Fold {
   final char[] current;
   final History[] histories;
   private final Delta delta;
-  private final boolean[] isLive = new boolean[Backend.MAX + 1];
-  private final boolean[] isDead = new boolean[Backend.MAX + 1];
+  private final boolean[] isLive;
+  private final boolean[] isDead;
   private final Map<History, History> shared = new HashMap<>();
 
   /** By owner: the history of a bucket that had none, and leaves this owner by the delta. */
-  private final History[] alone = new History[Backend.MAX + 1];
+  private final History[] alone;
 
   private long sum;
 
@@ -32,6 +32,10 @@ final class Fold {
     current = base.current.clone();
     histories = base.histories.clone();
     sum = base.sum();
+    int ids = Ring.ids(backends);
+    isLive = new boolean[ids];
+    isDead = new boolean[ids];
+    alone = new History[ids];
     isLive[Backend.NONE] = true;
     for (Backend backend : backends.values()) {
       isLive[backend.id()] = !backend.removed();
@@ -82,7 +86,7 @@ final class Fold {
     Runs runs = delta.moves();
     for (int run = 0; run < runs.size(); run++) {
       int next = runs.owner(run);
-      if (!isLive[next]) {
+      if (next >= isLive.length || !isLive[next]) {
         throw new RefusedException(
             Reason.RUN, "current backend %d is removed or unknown".formatted(next));
       }

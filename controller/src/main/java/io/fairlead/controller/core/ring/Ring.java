@@ -179,9 +179,27 @@ public final class Ring {
     return Arrays.equals(histories, other.histories);
   }
 
+  /** One more than the highest id that this ring names: arrays by id of a small pool stay small. */
+  public int ids() {
+    return ids(backends);
+  }
+
+  static int ids(SortedMap<Integer, Backend> backends) {
+    return backends.isEmpty() ? 1 : backends.lastKey() + 1;
+  }
+
   /** The number of buckets of each id; index 0 counts those without an owner. */
   public int[] owned() {
-    int[] owned = new int[Backend.MAX + 1];
+    return owned(Backend.MAX + 1);
+  }
+
+  /**
+   * As above.
+   *
+   * @param ids at least {@link #ids}
+   */
+  public int[] owned(int ids) {
+    int[] owned = new int[ids];
     for (char owner : current) {
       owned[owner]++;
     }
@@ -226,14 +244,14 @@ public final class Ring {
             nextBackends,
             fold.current,
             fold.histories,
-            changesAfter(delta));
+            changesAfter(delta, ids(nextBackends)));
     next.sum = fold.sum();
     return next;
   }
 
-  private List<RingChange> changesAfter(Delta delta) {
+  private List<RingChange> changesAfter(Delta delta, int ids) {
     List<RingChange> after = new ArrayList<>(changes);
-    after.add(RingChange.of(this, delta));
+    after.add(RingChange.of(this, delta, ids));
     return after.subList(Math.max(0, after.size() - RingChange.REMEMBERED_MAX), after.size());
   }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.core.ring;
 
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * What one generation changed: how many buckets it moved, and which backends have more or fewer of
@@ -32,9 +32,13 @@ public record RingChange(
     largest = List.copyOf(largest);
   }
 
-  /** From {@code before} to the generation of {@code delta}, whose runs are within the ring. */
-  static RingChange of(Ring before, Delta delta) {
-    int[] won = new int[Backend.MAX + 1];
+  /**
+   * From {@code before} to the generation of {@code delta}, whose runs are within the ring.
+   *
+   * @param ids one more than the highest id of both
+   */
+  static RingChange of(Ring before, Delta delta, int ids) {
+    int[] won = new int[ids];
     int moved = 0;
     Runs runs = delta.moves();
     for (int run = 0; run < runs.size(); run++) {
@@ -47,14 +51,15 @@ public record RingChange(
         }
       }
     }
-    List<Difference> all =
-        IntStream.range(0, won.length)
-            .filter(backend -> won[backend] != 0)
-            .mapToObj(backend -> new Difference(backend, won[backend]))
-            .sorted(
-                Comparator.comparingInt((Difference each) -> -Math.abs(each.buckets()))
-                    .thenComparingInt(Difference::backend))
-            .toList();
+    List<Difference> all = new ArrayList<>();
+    for (int backend = 0; backend < won.length; backend++) {
+      if (won[backend] != 0) {
+        all.add(new Difference(backend, won[backend]));
+      }
+    }
+    all.sort(
+        Comparator.comparingInt((Difference each) -> -Math.abs(each.buckets()))
+            .thenComparingInt(Difference::backend));
     int kept = Math.min(all.size(), LARGEST_MAX);
     return new RingChange(
         delta.generation(), delta.committed(), moved, all.subList(0, kept), all.size() - kept);

@@ -18,7 +18,7 @@ class BackendHeapTest {
     Comparator<Integer> order =
         Comparator.<Integer>comparingInt(id -> loads[id]).thenComparing(Comparator.naturalOrder());
     TreeSet<Integer> expected = new TreeSet<>(order);
-    BackendHeap heap = new BackendHeap(loads.length, (a, b) -> order.compare(a, b) < 0);
+    BackendHeap heap = new BackendHeap((a, b) -> order.compare(a, b) < 0);
     int next = 0;
     for (int step = 0; step < 3000; step++) {
       if (next < loads.length && (expected.isEmpty() || random.nextInt(3) == 0)) {
