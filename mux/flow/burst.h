@@ -52,7 +52,7 @@ struct burst {
 	struct service *one; /* out: all packets are steered, have this service and leave by one_port; or NULL */
 };
 
-/* What a steering method does for one packet in the general path (steering/methods_inline.h). */
+/* What a steering method does for one packet in the general path (steering/methods/inline.h). */
 struct path_method {
 	void (*fetch)(struct burst *burst, uint32_t i);
 	void (*rows)(struct burst *burst, uint32_t i);

@@ -76,7 +76,7 @@ enum { PORTS_DIFFER = 0xff };
 /* Fills in struct packet of `in`, as the general stages up to here would have. */
 void lanes_unpack(struct burst *burst, uint32_t first, struct lanes *lanes);
 
-/* What a steering method needs besides its fetch (steering/methods_inline.h). */
+/* What a steering method needs besides its fetch (steering/methods/inline.h). */
 struct lanes_method {
 	bool has_second;
 	void (*buckets)(struct lanes *lanes);

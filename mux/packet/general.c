@@ -9,7 +9,7 @@
 #include "flow/hash.h"
 #include "ring/backend.h"
 #include "flow/service.h"
-#include "steering/methods_inline.h"
+#include "steering/methods/inline.h"
 #include "steering/steering.h"
 
 enum { AHEAD = 4 }; /* packets whose headers are fetched while earlier ones are classified */

@@ -9,7 +9,7 @@
 #include "packet/transport.h"
 #include "ring/ring.h"
 #include "flow/service.h"
-#include "steering/methods_inline.h"
+#include "steering/methods/inline.h"
 #include "steering/methods.h"
 #include "steering/steering.h"
 

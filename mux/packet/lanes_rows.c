@@ -10,7 +10,7 @@
 #include "ring/backend.h"
 #include "service/lookup.h"
 #include "flow/service.h"
-#include "steering/methods_inline.h"
+#include "steering/methods/inline.h"
 #include "steering/methods.h"
 
 enum { LINES_FEW = 1024 };

@@ -11,7 +11,7 @@
  *	explain	control thread	adds to an explanation what a flow's bucket does not show
  *
  * Methods share the ring, deltas, headers and verdicts. What a method does for each packet are inline functions of its
- * folder (methods_inline.h), in the general path and for eight packets side by side. Calls would be felt even for groups
+ * folder (methods/inline.h), in the general path and for eight packets side by side. Calls would be felt even for groups
  * of eight.
  *
  * A method may give a packet a second bucket: servers look there for a connection that the first one's owner does not

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering `hunt` in lanes (methods_inline.h): TCP has a second bucket by the hash's high half. */
+/* Steering `hunt` in lanes (methods/inline.h): TCP has a second bucket by the hash's high half. */
 #ifndef FAIRLEAD_MUX_HUNT_LANES_H
 #define FAIRLEAD_MUX_HUNT_LANES_H
 

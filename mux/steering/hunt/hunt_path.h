@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steering `hunt` in the general path (methods_inline.h): the second bucket is that of the hash's high half
+ * Steering `hunt` in the general path (methods/inline.h): the second bucket is that of the hash's high half
  * (protocol/README.md, 1). It is known as soon as the hash is, so that both rows are fetched while the next eight packets
  * are classified.
  */

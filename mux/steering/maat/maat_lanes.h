@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering `maat` in lanes (methods_inline.h): the buckets of `hunt`, in the order that loads and filter say. */
+/* Steering `maat` in lanes (methods/inline.h): the buckets of `hunt`, in the order that loads and filter say. */
 #ifndef FAIRLEAD_MUX_MAAT_LANES_H
 #define FAIRLEAD_MUX_MAAT_LANES_H
 

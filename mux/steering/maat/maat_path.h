@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering `maat` in the general path (methods_inline.h): the buckets of `hunt`, in the order of loads and filter. */
+/* Steering `maat` in the general path (methods/inline.h): the buckets of `hunt`, in the order of loads and filter. */
 #ifndef FAIRLEAD_MUX_MAAT_PATH_H
 #define FAIRLEAD_MUX_MAAT_PATH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steering `othello` in lanes (methods_inline.h): buckets by arrays of codes (pair.h).
+ * Steering `othello` in lanes (methods/inline.h): buckets by arrays of codes (pair.h).
  */
 #ifndef FAIRLEAD_MUX_OTHELLO_LANES_H
 #define FAIRLEAD_MUX_OTHELLO_LANES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steering `othello` in the general path (methods_inline.h): buckets by arrays of codes (pair.h), in two steps. Right after
+ * Steering `othello` in the general path (methods/inline.h): buckets by arrays of codes (pair.h), in two steps. Right after
  * hashing the cells are prefetched; codes are read where rows are, while other groups' packets were in between.
  */
 #ifndef FAIRLEAD_MUX_OTHELLO_PATH_H

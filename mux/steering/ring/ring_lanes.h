@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering `ring` in lanes (methods_inline.h): the bucket of the hash's low half. */
+/* Steering `ring` in lanes (methods/inline.h): the bucket of the hash's low half. */
 #ifndef FAIRLEAD_MUX_RING_LANES_H
 #define FAIRLEAD_MUX_RING_LANES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering `ring` in the general path (methods_inline.h): the bucket of the hash's low half, and no other. */
+/* Steering `ring` in the general path (methods/inline.h): the bucket of the hash's low half, and no other. */
 #ifndef FAIRLEAD_MUX_RING_PATH_H
 #define FAIRLEAD_MUX_RING_PATH_H
 
