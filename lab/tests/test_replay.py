@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ RECORDED_SECONDS = 2
 MEASURED_SECONDS = 10
 WINDOW = 600
 ERROR = 0.05
+DIES = 3
 CHANGES = [{"op": "weight", "id": 1, "weight": 0}, {"op": "weight", "id": 2, "weight": 50}]
 
 
@@ -65,27 +67,35 @@ class Counted:
         )
 
 
-def predict(lab: Lab, directory: Path) -> Any:
+def predict(lab: Lab, directory: Path, changes: list[dict[str, Any]], *options: str) -> Any:
     """What a replay says of connections that both muxes sample now, one recording after the other in one file."""
     flows, change = directory / "flows.pcapng", directory / "change.json"
     flows.write_bytes(b"".join(record(mux) for mux in lab.muxes.values()))
-    change.write_text(json.dumps({"changes": CHANGES}))
-    print(lab.controller.ctl("replay", "web", "--flows", str(flows), "--change", str(change)))
-    return json.loads(lab.controller.ctl("-o", "json", "replay", "web", "--flows", str(flows), "--change", str(change)))
+    change.write_text(json.dumps({"changes": changes}))
+    said = lab.controller.ctl("-o", "json", "replay", "web", "--flows", str(flows), "--change", str(change), *options)
+    print(said)
+    return json.loads(said)
 
 
 @pytest.mark.parametrize("sampled", ["ring", pytest.param("hunt", marks=pytest.mark.long)], indirect=True)
 def test_a_change_does_what_the_replay_said(sampled: Lab, tmp_path: Path) -> None:
     with sampled.traffic(long=CONNECTIONS, interval=INTERVAL, short_rate=0) as traffic:
         traffic.wait_open()
-        said = predict(sampled, tmp_path)
+        began = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")  # of all, at the latest
+        said = predict(sampled, tmp_path, CHANGES)
         sampled.api("POST", "/v1/services/web/changes", {"changes": CHANGES})
         sampled.wait_applied()
         before = Counted.now(sampled)
         time.sleep(MEASURED_SECONDS)  # the measurement itself, not a wait for something
         counted = Counted.now(sampled).since(before)
         held = {number: traffic.held_by(server.name) for number, server in sampled.servers.items()}
-    assert traffic.total is not None and traffic.total["broken"] == 0
+        assert traffic.broken() == []
+        dying = predict(sampled, tmp_path, [{"op": "remove", "id": DIES, "dead": True}], "--began", began)
+        sampled.switch_off(DIES)
+        traffic.wait_quiet()
+        broken = traffic.broken()
+    assert dying["open"]["brokenByDead"] == held[DIES] == pytest.approx(len(broken), rel=ERROR)
+    assert {line["server"] for line in broken} == {f"server{DIES}"}
     each = sum(counted.delivered.values()) / CONNECTIONS  # packets of a connection in that time
     print(f"{each:.1f} packets a connection, delivered {counted.delivered}, chained {counted.chained}, held {held}")
     assert said["flows"]["open"] == CONNECTIONS and said["flows"]["otherBuckets"] == 0

@@ -10,6 +10,7 @@ import io.fairlead.controller.core.ring.Address;
  * @param protocol as in IP: 6 is TCP, 17 UDP
  * @param start Unix milliseconds of its first packet
  * @param end of its last one
+ * @param begun whether it began with that first packet: a SYN, or as the exporter says
  * @param ended whether it is over then, by a FIN or RST or by what the exporter says
  * @param bucket that a mux recorded, -1 if none did
  * @param second the other one that it recorded, -1 if none
@@ -24,6 +25,7 @@ public record FlowRecord(
     long end,
     long packets,
     long bytes,
+    boolean begun,
     boolean ended,
     int bucket,
     int second) {

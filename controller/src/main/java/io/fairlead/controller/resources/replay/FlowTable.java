@@ -6,6 +6,7 @@ import io.fairlead.controller.core.steering.FlowHash;
 import io.fairlead.controller.core.steering.SteeringMethod;
 import io.fairlead.controller.core.words.Affinity;
 import java.util.Arrays;
+import java.util.function.Consumer;
 
 /**
  * The connections of a service that a recording has, each once: a hash table in columns, 37 bytes a
@@ -26,6 +27,7 @@ public final class FlowTable implements FlowRecord.Sink {
   private static final int MEMORY_PERCENT = 85;
   private static final byte UDP = 1;
   private static final byte ENDED = 2;
+  private static final byte BEGUN = 4;
 
   private final ServiceConfig config;
   private final int most;
@@ -151,6 +153,9 @@ public final class FlowTable implements FlowRecord.Sink {
     firsts[slot] = first;
     seconds[slot] = second;
     packets[slot] = (int) Math.min(Integer.MAX_VALUE, packets[slot] + flow.packets());
+    if (flow.begun()) {
+      flags[slot] |= BEGUN;
+    }
     if (flow.ended()) {
       flags[slot] |= ENDED;
     }
@@ -199,28 +204,37 @@ public final class FlowTable implements FlowRecord.Sink {
     }
   }
 
-  /** A connection. */
-  interface Visitor {
-    /**
-     * @param first its bucket, {@link FlowRecord#NONE} if it is not known
-     * @param second its other bucket, {@link FlowRecord#NONE} without one
-     * @param ended whether its end was seen
-     */
-    void visit(
-        long start, long end, boolean ended, boolean isUdp, int first, int second, int packets);
-  }
+  /**
+   * A connection.
+   *
+   * @param begun whether its beginning was seen; else it is older than {@code start}
+   * @param ended whether its end was seen
+   * @param first its bucket, {@link FlowRecord#NONE} if it is not known
+   * @param second its other bucket, {@link FlowRecord#NONE} without one
+   */
+  record Connection(
+      long start,
+      long end,
+      boolean begun,
+      boolean ended,
+      boolean isUdp,
+      int first,
+      int second,
+      int packets) {}
 
-  void forEach(Visitor visitor) {
+  void forEach(Consumer<Connection> visitor) {
     for (int slot = 0; slot < keys.length; slot++) {
       if (keys[slot] != 0) {
-        visitor.visit(
-            starts[slot],
-            ends[slot],
-            (flags[slot] & ENDED) != 0,
-            (flags[slot] & UDP) != 0,
-            firsts[slot],
-            seconds[slot],
-            packets[slot]);
+        visitor.accept(
+            new Connection(
+                starts[slot],
+                ends[slot],
+                (flags[slot] & BEGUN) != 0,
+                (flags[slot] & ENDED) != 0,
+                (flags[slot] & UDP) != 0,
+                firsts[slot],
+                seconds[slot],
+                packets[slot]));
       }
     }
   }

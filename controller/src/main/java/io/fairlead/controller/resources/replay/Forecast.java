@@ -11,7 +11,9 @@ import io.fairlead.controller.core.steering.SteeringMethod;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * What a change does to the connections of a recording. Each is looked up in the ring before and
@@ -21,7 +23,7 @@ import java.util.Set;
  * <p>Where a connection has two buckets, which of two servers took it is not in the ring. It is
  * counted for both, in the given shares.
  */
-final class Forecast implements FlowTable.Visitor {
+final class Forecast implements Consumer<FlowTable.Connection> {
   private static final int LIST_MAX = 6;
 
   private final ServiceImage before;
@@ -45,8 +47,9 @@ final class Forecast implements FlowTable.Visitor {
    *
    * @param idleMillis for how long a connection is open after a packet, unless its end was seen
    * @param secondShare of connections with two buckets, those that the second one's server took
+   * @param began Unix milliseconds at which connections began whose beginning was not seen
    */
-  record Assumptions(long idleMillis, double secondShare) {}
+  record Assumptions(long idleMillis, double secondShare, Optional<Long> began) {}
 
   /** Connections, in fractions where a connection may be at two servers. */
   static final class Tally {
@@ -55,6 +58,7 @@ final class Forecast implements FlowTable.Visitor {
     double unknown;
     double open;
     double unserved;
+    double uncertain;
     double lost;
     double either;
     double moved;
@@ -108,35 +112,33 @@ final class Forecast implements FlowTable.Visitor {
   }
 
   @Override
-  public void visit(
-      long start, long end, boolean ended, boolean isUdp, int first, int second, int packets) {
+  public void accept(FlowTable.Connection connection) {
+    int first = connection.first();
+    int second = connection.second();
     if (first == FlowRecord.NONE) {
       tally.unknown++;
       return;
     }
     boolean hasSecond = second != FlowRecord.NONE && second != first;
     double share = hasSecond ? assumed.secondShare() : 0;
-    opened(first, 1 - share, packets);
+    opened(first, 1 - share, connection.packets());
     if (share > 0) {
-      opened(second, share, packets);
+      opened(second, share, connection.packets());
     }
-    if (start > at) {
+    long end = connection.end();
+    if (connection.start() > at) {
       tally.later++;
-    } else if (end < at && (ended || end + assumed.idleMillis() < at)) {
+    } else if (end < at && (connection.ended() || end + assumed.idleMillis() < at)) {
       tally.over++;
     } else {
       tally.open++;
-      boolean isKept = keepsDatagrams || !isUdp;
+      boolean isKept = keepsDatagrams || !connection.isUdp();
       int other = hasSecond ? second : FlowRecord.NONE;
-      // Unix seconds by the clock of the ring: of a recording that is older, as if it was now
-      long shift = after.ring().committed() * 1000 - at;
-      long began = Math.floorDiv(start + shift, 1000L);
-      long ends = Math.floorDiv(end + shift, 1000L);
       int count = list(before, formersBefore, first, other, isKept, listBefore);
       int countAfter = list(after, formersAfter, first, other, isKept, listAfter);
-      open(first, began, ends, isKept, 1 - share, count, countAfter);
+      open(first, connection, isKept, 1 - share, count, countAfter);
       if (share > 0) {
-        open(second, began, ends, isKept, share, count, countAfter);
+        open(second, connection, isKept, share, count, countAfter);
       }
     }
   }
@@ -192,20 +194,42 @@ final class Forecast implements FlowTable.Visitor {
     return -1;
   }
 
-  /** The owner of the bucket at that second. */
-  private static int owner(Ring ring, int bucket, long second) {
+  /**
+   * How many former owners have left the bucket since that second; the last of them had it then.
+   */
+  private static int since(Ring ring, int bucket, long second) {
     History history = ring.history(bucket);
-    int owner = ring.current(bucket);
-    for (int i = 0; i < history.size() && second < history.since(i); i++) {
-      owner = history.owner(i);
+    int left = 0;
+    while (left < history.size() && second < history.since(left)) {
+      left++;
     }
-    return owner;
+    return left;
+  }
+
+  /** By the clock of the ring: of a recording that is older, as if it was now. */
+  private long second(long millis) {
+    return Math.floorDiv(millis + after.ring().committed() * 1000 - at, 1000L);
   }
 
   /** A connection of the bucket's server that is open when the change takes place. */
   private void open(
-      int bucket, long began, long ends, boolean isKept, double share, int count, int countAfter) {
-    int had = isKept ? owner(before.ring(), bucket, began) : before.ring().current(bucket);
+      int bucket,
+      FlowTable.Connection connection,
+      boolean isKept,
+      double share,
+      int count,
+      int countAfter) {
+    Ring ring = before.ring();
+    boolean isDated = connection.begun() || assumed.began().isPresent();
+    long began =
+        connection.begun() ? connection.start() : assumed.began().orElse(connection.start());
+    int left = since(ring, bucket, second(Math.min(began, connection.start())));
+    if (isKept && !isDated && left < formersBefore.open(ring, bucket)) {
+      tally.uncertain += share;
+      return;
+    }
+    long ends = second(connection.end());
+    int had = isKept && left > 0 ? ring.history(bucket).owner(left - 1) : ring.current(bucket);
     if (had == Backend.NONE) {
       tally.unserved += share;
       return;
@@ -245,8 +269,8 @@ final class Forecast implements FlowTable.Visitor {
         tally.passing[listAfter[i]] += share;
       }
     }
-    long left = left(after.ring(), bucket, had);
-    if (left >= 0 && ends >= left + keptSeconds) {
+    long leftAt = left(after.ring(), bucket, had);
+    if (leftAt >= 0 && ends >= leftAt + keptSeconds) {
       tally.outlived += share;
       long leftBefore = left(before.ring(), bucket, had);
       tally.outlivedAnyway += leftBefore >= 0 && leftBefore + keptSeconds <= ends ? share : 0;
@@ -286,6 +310,11 @@ final class Forecast implements FlowTable.Visitor {
       notes.add(
           "hold: connections are chained until they end, for %d s at most, if agents report them."
               .formatted(before.config().heldSeconds()));
+    }
+    if (tally.uncertain > 0) {
+      notes.add(
+          "Connections of uncertain server began before the recording, in buckets that have moved"
+              + " lately: which owner has them is not recorded. --began says when they began.");
     }
     if (after.ring().committed() * 1000 - at >= 1000) {
       notes.add(

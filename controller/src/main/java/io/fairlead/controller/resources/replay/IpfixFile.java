@@ -20,6 +20,7 @@ final class IpfixFile {
   private static final int TEMPLATES_MAX = 65_536;
   private static final int VARIABLE = 65_535;
   private static final int FINISHED = 3; // flowEndReason: end of flow detected
+  private static final int SYN = 0x02;
   private static final int FIN_OR_RST = 0x05;
   private static final long NTP_SECONDS = 2_208_988_800L; // from 1900 to 1970
 
@@ -155,6 +156,7 @@ final class IpfixFile {
     private long end = -1;
     private long packets;
     private long bytes;
+    private boolean begun = true;
     private boolean ended;
   }
 
@@ -198,6 +200,7 @@ final class IpfixFile {
             seen.end,
             seen.packets,
             seen.bytes,
+            seen.begun,
             seen.ended,
             FlowRecord.NONE,
             FlowRecord.NONE));
@@ -227,7 +230,11 @@ final class IpfixFile {
       case 1, 85 -> seen.bytes = number(id, value, from);
       case 2, 86 -> seen.packets = number(id, value, from);
       case 4 -> seen.protocol = (int) number(id, value, from);
-      case 6 -> seen.ended |= (number(id, value, from) & FIN_OR_RST) != 0;
+      case 6 -> {
+        long flags = number(id, value, from);
+        seen.ended |= (flags & FIN_OR_RST) != 0;
+        seen.begun = (flags & SYN) != 0;
+      }
       case 136 -> seen.ended |= number(id, value, from) == FINISHED;
       case 7 -> seen.sourcePort = (int) number(id, value, from) & 0xffff;
       case 11 -> seen.destinationPort = (int) number(id, value, from) & 0xffff;

@@ -17,7 +17,9 @@ final class Packet {
   private static final int ROUTING = 43;
   private static final int[] VLANS = {0x8100, 0x88a8};
   private static final int FIN = 0x01;
+  private static final int SYN = 0x02;
   private static final int RST = 0x04;
+  private static final int ACK = 0x10;
 
   private final ByteBuffer data;
 
@@ -49,7 +51,7 @@ final class Packet {
     if (packet.source.isIpv4() != packet.destination.isIpv4()) {
       return Optional.empty(); // of an IPv6 packet with one address that stands for IPv4
     }
-    boolean isOver = isTcp && (data[packet.at + 13] & (FIN | RST)) != 0;
+    int flags = isTcp ? data[packet.at + 13] : 0;
     return Optional.of(
         new FlowRecord(
             packet.protocol,
@@ -61,7 +63,8 @@ final class Packet {
             millis,
             1,
             bytes,
-            isOver,
+            (flags & (SYN | ACK)) == SYN,
+            (flags & (FIN | RST)) != 0,
             bucket,
             second));
   }

@@ -94,6 +94,14 @@ public final class ReplayCommand extends Verb {
   private String at;
 
   @Option(
+      names = "--began",
+      paramLabel = "TIME",
+      description =
+          "When connections began whose beginning was not recorded. Default: not known, so that the"
+              + " server of those in buckets that moved lately is not, either")
+  private String began;
+
+  @Option(
       names = "--idle",
       paramLabel = "SECONDS",
       defaultValue = "60",
@@ -123,7 +131,8 @@ public final class ReplayCommand extends Verb {
     if (secondShare != null && !(secondShare >= 0 && secondShare <= 1)) {
       throw usage("--second-share '%s' is refused; allowed: 0 to 1".formatted(secondShare));
     }
-    Optional<Long> asked = Optional.ofNullable(at).map(this::millis);
+    Optional<Long> asked = Optional.ofNullable(at).map(time -> millis("--at", time));
+    Optional<Long> begun = Optional.ofNullable(began).map(time -> millis("--began", time));
     List<Change> changes = changes();
     ServiceImage before = image();
     FlowTable table = read(before);
@@ -142,7 +151,7 @@ public final class ReplayCommand extends Verb {
             plan.after(),
             dead(changes),
             when,
-            new Forecast.Assumptions(idleSeconds * 1000L, share(before)));
+            new Forecast.Assumptions(idleSeconds * 1000L, share(before), begun));
     table.forEach(forecast);
     new ReplayReport(before, plan, table, forecast, when).print(isTable(), out());
     return 0;
@@ -158,12 +167,13 @@ public final class ReplayCommand extends Verb {
     };
   }
 
-  private long millis(String text) {
+  private long millis(String option, String text) {
     try {
       return Instant.parse(text).toEpochMilli();
     } catch (DateTimeParseException | ArithmeticException e) {
       throw usage(
-          "--at '%s' is refused; allowed: a time such as 2026-11-30T20:15:00Z".formatted(text));
+          "%s '%s' is refused; allowed: a time such as 2026-11-30T20:15:00Z"
+              .formatted(option, text));
     }
   }
 

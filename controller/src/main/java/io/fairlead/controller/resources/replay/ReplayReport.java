@@ -63,6 +63,7 @@ record ReplayReport(
         "%s, %s of them also without the change"
             .formatted(count(tally.outlived), count(tally.outlivedAnyway)));
     addIfAny(fields, "unknown bucket", tally.unknown);
+    addIfAny(fields, "uncertain server", tally.uncertain);
     addIfAny(fields, "no server", tally.unserved);
     addIfAny(fields, "server not listed", tally.lost);
     fields.print(out);
@@ -194,6 +195,7 @@ record ReplayReport(
     open.put("statelessUdpMoved", tally.restarted);
     open.put("outliveWindow", tally.outlived);
     open.put("outliveWindowAnyway", tally.outlivedAnyway);
+    open.put("uncertainServer", tally.uncertain);
     open.put("unserved", tally.unserved);
     open.put("serverNotListed", tally.lost);
     int[] owned = before.ring().owned();

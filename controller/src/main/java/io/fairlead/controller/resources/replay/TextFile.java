@@ -123,6 +123,7 @@ final class TextFile {
         columns.containsKey("packets") ? number("packets", Long.MAX_VALUE) : 0,
         columns.containsKey("bytes") ? number("bytes", Long.MAX_VALUE) : 0,
         true,
+        true,
         FlowRecord.NONE,
         FlowRecord.NONE);
   }

@@ -47,7 +47,8 @@ class FlowFileTest {
     return ip("10.2.0.11", 40001, "10.99.0.1", 80, protocol, flags);
   }
 
-  private static FlowRecord flow(long millis, long bytes, boolean ended, int bucket, int second) {
+  private static FlowRecord flow(
+      long millis, long bytes, boolean begun, boolean ended, int bucket, int second) {
     return new FlowRecord(
         6,
         Address.parse("10.2.0.11").orElseThrow(),
@@ -58,6 +59,7 @@ class FlowFileTest {
         millis,
         1,
         bytes,
+        begun,
         ended,
         bucket,
         second);
@@ -85,6 +87,7 @@ class FlowFileTest {
                 7,
                 900,
                 true,
+                true,
                 -1,
                 -1),
             new FlowRecord(
@@ -97,6 +100,7 @@ class FlowFileTest {
                 NOW * 1000,
                 0,
                 0,
+                true,
                 true,
                 -1,
                 -1));
@@ -168,10 +172,10 @@ class FlowFileTest {
     file.packet(1, NOW << 10 | 512, gue(client(6, 0), 0), "bucket=12345678901 xbucket=3");
     assertThat(read(file.bytes()))
         .containsExactly(
-            flow(NOW * 1000 + 2, 1000, false, -1, -1),
-            flow(NOW * 1000 + 2, 1000, true, 77, 9),
-            flow(NOW * 1000 + 2, 1000, true, -1, -1),
-            flow(NOW * 1000 + 500, 1000, false, -1, -1));
+            flow(NOW * 1000 + 2, 1000, true, false, -1, -1),
+            flow(NOW * 1000 + 2, 1000, false, true, 77, 9),
+            flow(NOW * 1000 + 2, 1000, false, true, -1, -1),
+            flow(NOW * 1000 + 500, 1000, false, false, -1, -1));
   }
 
   @Test
@@ -264,7 +268,7 @@ class FlowFileTest {
 
   @Test
   void ipfixHasFlowsByTheirTemplate() throws IOException {
-    FlowRecord first = flow(NOW * 1000, 900, true, -1, -1);
+    FlowRecord first = flow(NOW * 1000, 900, true, true, -1, -1);
     byte[] seconds =
         ipfix(
             set(2, template(300, 27, 16, 28, 16, 7, 2, 11, 2, 4, 1, 150, 4, 151, 4, 6, 1)),
@@ -290,6 +294,7 @@ class FlowFileTest {
                 NOW * 1000 + 5,
                 7,
                 900,
+                true,
                 true,
                 -1,
                 -1));

@@ -42,6 +42,7 @@ class ForecastTest {
   private ServiceImage image;
   private ServiceImage after;
   private Set<Integer> dead = Set.of();
+  private Optional<Long> began = Optional.empty();
 
   @BeforeEach
   void begin() {
@@ -61,7 +62,19 @@ class ForecastTest {
 
   private static FlowRecord flow(int port, long start, long end, boolean ended) {
     return new FlowRecord(
-        6, address(CLIENT), port, address(VIP), 80, start * 1000, end * 1000, 3, 0, ended, -1, -1);
+        6,
+        address(CLIENT),
+        port,
+        address(VIP),
+        80,
+        start * 1000,
+        end * 1000,
+        3,
+        0,
+        true,
+        ended,
+        -1,
+        -1);
   }
 
   private static Address address(String text) {
@@ -78,7 +91,8 @@ class ForecastTest {
 
   private Forecast forecast(FlowTable table, double share) {
     Forecast forecast =
-        new Forecast(image, after, dead, NOW * 1000, new Forecast.Assumptions(60_000, share));
+        new Forecast(
+            image, after, dead, NOW * 1000, new Forecast.Assumptions(60_000, share, began));
     table.forEach(forecast);
     return forecast;
   }
@@ -187,6 +201,45 @@ class ForecastTest {
     assertThat(young.moved).isPositive();
   }
 
+  /** A recording without the beginning of connections does not say which of two owners has them. */
+  @Test
+  void whoHasAConnectionOfUnknownAgeIsNotKnown() {
+    image = plan(NOW - 50, weight(1, 0));
+    after = plan(NOW, weight(2, 0));
+    FlowTable table = new FlowTable(image.config());
+    for (int port = 1000; port < 1000 + FLOWS; port++) {
+      FlowRecord flow = flow(port, NOW - 10, NOW, false);
+      table.take(
+          new FlowRecord(
+              6,
+              flow.source(),
+              port,
+              flow.destination(),
+              80,
+              flow.start(),
+              flow.end(),
+              1,
+              0,
+              false,
+              false,
+              -1,
+              -1));
+    }
+    long moved =
+        IntStream.range(1000, 1000 + FLOWS)
+            .filter(port -> !explain(image, port).former().isEmpty())
+            .count();
+    Forecast unknown = forecast(table, 0);
+    assertThat(unknown.tally().uncertain).isEqualTo(moved).isPositive();
+    assertThat(unknown.tally().has[1]).isZero();
+    assertThat(unknown.notes()).hasSize(1).allMatch(note -> note.contains("--began"));
+    began = Optional.of((NOW - 60) * 1000);
+    Forecast dated = forecast(table, 0);
+    assertThat(dated.tally().uncertain).isZero();
+    assertThat(dated.tally().has[1]).isEqualTo(moved);
+    assertThat(dated.notes()).isEmpty();
+  }
+
   /**
    * All buckets move from 1 to 7, a second each, which fills their lists, and by the change to 8.
    */
@@ -254,6 +307,7 @@ class ForecastTest {
             plain.end(),
             1,
             0,
+            true,
             false,
             bucket,
             -1));
@@ -268,6 +322,7 @@ class ForecastTest {
             plain.end(),
             1,
             0,
+            true,
             false,
             1 << 22,
             -1));
@@ -283,7 +338,7 @@ class ForecastTest {
     FlowTable table = table(NOW - 100_100, NOW - 100_000, false);
     Forecast forecast =
         new Forecast(
-            image, after, dead, (NOW - 100_000) * 1000, new Forecast.Assumptions(60_000, 0));
+            image, after, dead, (NOW - 100_000) * 1000, new Forecast.Assumptions(60_000, 0, began));
     table.forEach(forecast);
     assertThat(forecast.tally().moved).isPositive();
     assertThat(forecast.notes()).anyMatch(note -> note.startsWith("The recording is older"));
@@ -298,20 +353,44 @@ class ForecastTest {
     FlowRecord other = flow(1000, NOW, NOW, false);
     table.take(
         new FlowRecord(
-            6, other.source(), 1000, address("10.99.0.2"), 80, NOW, NOW, 1, 0, false, -1, -1));
+            6,
+            other.source(),
+            1000,
+            address("10.99.0.2"),
+            80,
+            NOW,
+            NOW,
+            1,
+            0,
+            true,
+            false,
+            -1,
+            -1));
     table.take(
         new FlowRecord(
-            17, other.source(), 1000, other.destination(), 80, NOW, NOW, 1, 0, false, -1, -1));
+            17,
+            other.source(),
+            1000,
+            other.destination(),
+            80,
+            NOW,
+            NOW,
+            1,
+            0,
+            true,
+            false,
+            -1,
+            -1));
     assertThat(table.size()).isEqualTo(2);
     assertThat(table.records()).isEqualTo(3);
     assertThat(table.others()).isEqualTo(2);
     assertThat(table.last()).isEqualTo((NOW + 5) * 1000);
     table.forEach(
-        (start, end, ended, isUdp, first, second, packets) -> {
-          boolean isMany = start == (NOW - 5) * 1000;
-          assertThat(end).isEqualTo((isMany ? NOW + 5 : NOW) * 1000);
-          assertThat(ended).isEqualTo(isMany);
-          assertThat(packets).isEqualTo(isMany ? 6 : 3);
+        connection -> {
+          boolean isMany = connection.start() == (NOW - 5) * 1000;
+          assertThat(connection.end()).isEqualTo((isMany ? NOW + 5 : NOW) * 1000);
+          assertThat(connection.ended()).isEqualTo(isMany);
+          assertThat(connection.packets()).isEqualTo(isMany ? 6 : 3);
         });
   }
 
