@@ -43,6 +43,8 @@ import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.replay.ReplayCommand;
 import io.fairlead.controller.resources.services.ServiceCommands;
 import io.fairlead.controller.resources.services.ServiceRoutes;
+import io.fairlead.controller.resources.stages.StageCommands;
+import io.fairlead.controller.resources.stages.StageRoutes;
 import io.fairlead.controller.resources.status.StatusRoutes;
 import io.fairlead.controller.resources.targets.MetricsCommand;
 import io.fairlead.controller.resources.targets.TargetRoutes;
@@ -63,6 +65,7 @@ public final class Resources {
           ServiceCommands.class,
           BackendCommands.class,
           DrainsCommand.class,
+          StageCommands.class,
           ChangesCommand.class,
           ApplyCommand.class,
           DiffCommand.class,
@@ -107,6 +110,7 @@ public final class Resources {
         new BackendRoutes(controller.backends(), controller.muxes()),
         new ClusterRoutes(controller.cluster()),
         new DrainRoutes(plane, controller.drains(), drains),
+        new StageRoutes(plane, controller.stages(), () -> controller.softState().stages()),
         controller.probes(),
         new UpkeepRoutes(controller.upkeeps()),
         new ExplainRoutes(

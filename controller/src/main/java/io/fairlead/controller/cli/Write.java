@@ -4,6 +4,7 @@ package io.fairlead.controller.cli;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Api.Reply;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,6 +41,7 @@ public abstract class Write extends Verb {
     printOwners(result, isPlan);
     printHold(result.path("hold"), isPlan);
     result.path("drains").forEach(this::printDrain);
+    printStaging(result.path("staging"), isPlan);
     printEnded(result.path("ended"), isPlan);
     result.path("warnings").forEach(each -> out().println("warning: " + each.asText()));
     if (moved == 0) {
@@ -170,6 +172,27 @@ public abstract class Write extends Verb {
           "%d connections %s%s%n",
           ended.path("connections").asLong(), isPlan ? "would end" : "end", uncounted(ended));
     }
+  }
+
+  private void printStaging(JsonNode staging, boolean isPlan) {
+    if (staging.isMissingNode()) {
+      return;
+    }
+    if (staging.has("why")) {
+      printf(
+          "the staged change %s %s: %s%n",
+          isPlan ? "would be" : "is",
+          staging.path("state").asText().replace('_', ' '),
+          staging.path("why").asText());
+      return;
+    }
+    List<String> shares = new ArrayList<>();
+    staging.path("shares").forEach(share -> shares.add(Table.percent(share.asDouble())));
+    printf(
+        "%s of the buckets that the change moves, of %s; each step for %d s%n",
+        Table.percent(staging.path("share").asDouble()),
+        String.join(", ", shares),
+        staging.path("bakeSeconds").asInt());
   }
 
   private void printDrain(JsonNode drain) {

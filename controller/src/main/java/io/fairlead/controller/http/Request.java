@@ -75,6 +75,17 @@ public record Request(ValidatedRequest valid, RoutingContext context) {
     return flag("whenSafe") ? WriteOptions.OnLoss.WAIT : WriteOptions.OnLoss.REFUSE;
   }
 
+  /** In which steps a change of weights takes effect, if the request says so. */
+  Optional<WriteOptions.Stages> stages() {
+    Optional<Integer> bake =
+        Optional.ofNullable(valid.getQuery().get("bake")).map(RequestParameter::getInteger);
+    Optional<String> text = optional("stage");
+    if (bake.isPresent() && text.isEmpty()) {
+      throw Refusal.invalid("bake", bake.get(), "with stage");
+    }
+    return text.map(steps -> new WriteOptions.Stages(steps, bake));
+  }
+
   /** An optional query parameter of those that are false when absent. */
   public boolean flag(String name) {
     RequestParameter parameter = valid.getQuery().get(name);

@@ -312,7 +312,8 @@ public final class Routes {
             .with(request.dryRun())
             .with(request.onLoss())
             .with(origin)
-            .with(request.precondition());
+            .with(request.precondition())
+            .with(request.stages());
     return write.call().apply(options).thenApply(write.answer());
   }
 

@@ -15,6 +15,7 @@ import io.fairlead.controller.resources.plane.Origin;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Unavailable;
 import io.fairlead.controller.resources.services.Services;
+import io.fairlead.controller.resources.stages.Stages;
 import io.fairlead.controller.resources.targets.MetricsTargets;
 import io.fairlead.controller.resources.upkeep.Upkeeps;
 import io.fairlead.controller.store.Store;
@@ -122,6 +123,10 @@ public final class FairleadController implements AutoCloseable {
   }
 
   public Drains drains() {
+    return writes;
+  }
+
+  public Stages stages() {
     return writes;
   }
 

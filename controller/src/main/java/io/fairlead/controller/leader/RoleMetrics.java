@@ -8,6 +8,7 @@ import io.fairlead.controller.resources.health.HealthMetrics;
 import io.fairlead.controller.resources.metrics.MetricsView;
 import io.fairlead.controller.resources.metrics.StateMetrics;
 import io.fairlead.controller.resources.othello.OthelloMetrics;
+import io.fairlead.controller.resources.stages.StageMetrics;
 import io.fairlead.controller.store.repository.StoredService;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.List;
@@ -28,6 +29,11 @@ final class RoleMetrics {
         new DrainMetrics(
             () -> led(role, term -> services(term).toList()),
             () -> role.get().softState().drains(),
+            () -> from.options.clock().instant().getEpochSecond()));
+    registry.register(
+        new StageMetrics(
+            () -> led(role, term -> services(term).toList()),
+            () -> role.get().softState().stages(),
             () -> from.options.clock().instant().getEpochSecond()));
     registry.register(new OthelloMetrics(() -> led(role, term -> term.othello().statuses())));
     registry.register(new HealthMetrics(() -> led(role, Term::health), from.probeWatch::probes));

@@ -130,6 +130,7 @@ final class Term implements Role {
         .addresses(addresses)
         .live(softState.reports(), softState.settled())
         .drains(softState.drains())
+        .stages(softState.stages())
         .threads(from.threads.writers(stored.image().config().buckets()), from.threads.snapshots)
         .timer(timer)
         .build();

@@ -15,6 +15,7 @@ import io.fairlead.controller.resources.plane.Unavailable;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceSpec;
 import io.fairlead.controller.resources.services.Services;
+import io.fairlead.controller.resources.stages.Stages;
 import io.fairlead.controller.resources.upkeep.UpkeepOrder;
 import io.fairlead.controller.resources.upkeep.Upkeeps;
 import io.fairlead.controller.service.ServiceWriter;
@@ -32,7 +33,10 @@ import org.slf4j.LoggerFactory;
  * Takes writes while this controller leads, and counts those that are refused. Writes to whole
  * services run on the catalogue's thread, one after another; the others on their service's.
  */
-final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
+final class Writes implements Services, Backends, Drains, Stages, HealthHolds, Upkeeps {
+  /** Why a staged change ends. */
+  private static final String BY_HAND = "by hand";
+
   private static final Logger LOG = LoggerFactory.getLogger(Writes.class);
 
   private final CurrentRole role;
@@ -103,6 +107,24 @@ final class Writes implements Services, Backends, Drains, HealthHolds, Upkeeps {
         service,
         writer ->
             writer.commit((image, now) -> PoolPlan.undrain(image, ids, now, options), options));
+  }
+
+  @Override
+  public CompletionStage<Result> advance(String service, WriteOptions options) {
+    return onWriter(
+        service,
+        writer ->
+            writer.commit(
+                (image, now) -> PoolPlan.advanced(image, BY_HAND, now, options), options));
+  }
+
+  @Override
+  public CompletionStage<Result> rollBack(String service, WriteOptions options) {
+    return onWriter(
+        service,
+        writer ->
+            writer.commit(
+                (image, now) -> PoolPlan.rolledBack(image, BY_HAND, now, options), options));
   }
 
   @Override

@@ -5,7 +5,9 @@ import io.fairlead.controller.core.assign.Assignment;
 import io.fairlead.controller.core.image.Drain;
 import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.ServiceImage.Member;
+import io.fairlead.controller.core.image.Stage;
 import io.fairlead.controller.core.image.Transitions;
+import io.fairlead.controller.core.image.Unhealthy;
 import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.Delta;
@@ -22,8 +24,10 @@ import io.fairlead.controller.resources.drains.DrainOrder;
 import io.fairlead.controller.resources.drains.DrainRules;
 import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
+import io.fairlead.controller.resources.plane.Staging;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
+import io.fairlead.controller.resources.stages.StageRules;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,9 +54,10 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
       ServiceImage before, List<Change> changes, Instant now, WriteOptions options) {
     Instant committed = before.nextCommit(now);
     SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
-    Transitions transitions =
+    Transitions started =
         SlowStartRules.after(before, changes, pool, committed)
             .with(OutageRules.weighed(before, changes, pool, committed));
+    Transitions transitions = StageRules.after(before, started, pool, committed, options);
     boolean isEffective = !pool.equals(before.pool()) || !transitions.equals(before.transitions());
     // A write that changes anything also advances all slow starts; one without effect moves no
     // bucket.
@@ -63,7 +68,9 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
         changes.stream()
             .anyMatch(
                 change -> change instanceof Change.Put && !before.pool().containsKey(change.id()));
-    return isCreating ? new PoolPlan(plan.after(), plan.delta(), plan.result().asCreated()) : plan;
+    PoolPlan told =
+        transitions.stage().equals(before.transitions().stage()) ? plan : plan.tellingStage();
+    return isCreating ? new PoolPlan(told.after(), told.delta(), told.result().asCreated()) : told;
   }
 
   /** The same pool, with its buckets assigned as the configuration of {@code before} says. */
@@ -215,6 +222,39 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
     Transitions transitions =
         change.apply(SlowStartRules.after(before, changes, pool, committed)).at(committed);
     return sharedOut(before.withTransitions(transitions), pool, dead(changes), committed, options);
+  }
+
+  /** The next step of the staged change, or its end after the last. */
+  public static PoolPlan advanced(
+      ServiceImage before, String why, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
+    Stage stage = StageRules.running(before).advanced(committed, why);
+    return transited(before, List.of(), state -> state.with(stage, committed), committed, options)
+        .tellingStage();
+  }
+
+  /** The weights before the staged change. */
+  public static PoolPlan rolledBack(
+      ServiceImage before, String why, Instant now, WriteOptions options) {
+    Instant committed = before.nextCommit(now);
+    Stage stage = StageRules.running(before);
+    List<Change> changes = StageRules.undoing(stage);
+    SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
+    Unhealthy health = OutageRules.weighed(before, changes, pool, committed);
+    Transitions transitions =
+        SlowStartRules.after(before, changes, pool, committed)
+            .draining(StageRules.drains(before, stage, committed), committed)
+            .with(health)
+            .with(stage.ended(Stage.Outcome.ROLLED_BACK, committed, why), committed)
+            .at(committed);
+    return sharedOut(before.withTransitions(transitions), pool, Set.of(), committed, options)
+        .tellingStage();
+  }
+
+  /** With the staged change in the result, also if it has ended. */
+  private PoolPlan tellingStage() {
+    Optional<Staging> staging = after.transitions().stage().map(Staging::of);
+    return new PoolPlan(after, delta, result.withStaging(staging));
   }
 
   /** The next step of all slow starts; buckets that would lose an owner wait for a later one. */

@@ -20,6 +20,7 @@ import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.Unavailable;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import io.fairlead.controller.resources.stages.StageRules;
 import io.fairlead.controller.resources.upkeep.UpkeepOrder;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.LatestArrays;
@@ -95,7 +96,8 @@ public final class ServiceWriter implements ArraysWriter {
                   ledger.commitUnnoted(plan);
                   return plan.result();
                 }),
-            new TransitionWork(drains, builder.metrics, ledger::commit));
+            new TransitionWork(drains, builder.metrics, ledger::commit),
+            new StageWork(builder.gate, builder.metrics, ledger::commit));
   }
 
   /** The writer of {@code stored} in {@code epoch}; everything else has to be given. */
@@ -316,6 +318,7 @@ public final class ServiceWriter implements ArraysWriter {
       throws StoreException {
     ServiceImage from = readied.image();
     Instant now = clock.second(options);
+    StageRules.checkKeptAssignment(image(), from.config().assignment());
     ServiceImage ready = isSharedOutAs(from.config()) ? from : from.withoutJobs();
     PoolPlan plan =
         changes.isEmpty() && !isSharedOutAs(from.config())

@@ -5,6 +5,7 @@ import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.drains.DrainWatch;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.muxes.SettledServices;
+import io.fairlead.controller.resources.stages.StageGate;
 import io.fairlead.controller.store.Epoch;
 import io.fairlead.controller.store.repository.ServiceRepository;
 import io.fairlead.controller.store.repository.StoredService;
@@ -22,6 +23,7 @@ public final class ServiceWriterBuilder {
   LiveConnections live;
   SettledServices settled;
   DrainWatch drains;
+  StageGate gate;
   Executor pool;
   Executor background;
   EventTimer timer;
@@ -65,6 +67,11 @@ public final class ServiceWriterBuilder {
 
   public ServiceWriterBuilder drains(DrainWatch to) {
     drains = to;
+    return this;
+  }
+
+  public ServiceWriterBuilder stages(StageGate to) {
+    gate = to;
     return this;
   }
 

@@ -275,6 +275,13 @@ class ApiShapesTest extends ServedApi {
     expect(409, "PATCH", web, "{\"assignment\":\"modulo\"}");
     expect(200, "PATCH", web, "{\"slowStartSeconds\":0}");
 
+    String staged = "{\"changes\":[{\"op\":\"add\",\"id\":63,\"address\":\"10.1.0.63\"}]}";
+    expect(200, "POST", web + "/changes?stage=1%25,100%25&bake=600", staged);
+    expect(200, "GET", web + "/stage", "");
+    expect(200, "POST", web + "/stage/advance?force=true", "");
+    expect(200, "POST", web + "/stage/rollback?force=true", "");
+    expect(200, "DELETE", web + "/backends/63?dead=true&force=true", "");
+
     String order = "{\"ids\":[8],\"deadlineSeconds\":60,\"then\":\"remove\"}";
     JsonObject drain = expect(200, "POST", web + "/drains?force=true", order).json();
     assertThat(drain.getJsonArray("drains").getJsonObject(0).getString("left"))

@@ -215,6 +215,23 @@ class EventStreamsTest {
   }
 
   @Test
+  void tellsHowAStagedChangeGoesOn() throws IOException {
+    create("web", 1);
+    client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");
+    try (Stream stream = new Stream("")) {
+      assertThat(stream.next().type()).isEqualTo("start");
+      client.send("PUT", WEB + "/backends/8?stage=1,100", "{\"address\":\"10.1.0.28\"}");
+      JsonObject began = next(stream, "stage").getJsonObject("staging");
+      assertThat(began.getMap()).containsEntry("share", 0.01).containsEntry("state", "running");
+      client.send("POST", WEB + "/stage/rollback", "");
+      JsonObject ended = next(stream, "stage").getJsonObject("staging");
+      assertThat(ended.getMap())
+          .containsEntry("state", "rolled_back")
+          .containsEntry("why", "by hand");
+    }
+  }
+
+  @Test
   void tellsHowManyBucketsAreChainedInAHold() throws IOException {
     create("web", 1);
     client.send("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\"}");

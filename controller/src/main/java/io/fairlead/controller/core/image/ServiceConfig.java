@@ -44,6 +44,7 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean holdByDefault,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maintenance> maintenance,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<StageSettings> stageSettings,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Othello> othello,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hunt> hunt,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Maat> maat,
@@ -158,6 +159,31 @@ public record ServiceConfig(
           ? Math.max(1, (int) ((long) backends * number / 100))
           : number;
     }
+  }
+
+  /**
+   * How changes of weights take effect in steps, and what rolls them back.
+   *
+   * @param stages of every change that names none, as {@link Stage.Steps#parse} reads them; absent:
+   *     at once
+   * @param bakeSeconds that a step lasts
+   * @param factorPercent of the others' rate, up to which a changed backend's may be
+   * @param minimumEvents of one kind below which nothing is rolled back
+   */
+  @JsonInclude(JsonInclude.Include.NON_ABSENT)
+  public record StageSettings(
+      Optional<String> stages, int bakeSeconds, int factorPercent, int minimumEvents) {
+    public static final StageSettings DEFAULT = new StageSettings(Optional.empty(), 60, 200, 3);
+
+    /** Every change's steps, if it names none. */
+    public Optional<Stage.Steps> steps() {
+      return stages.flatMap(text -> Stage.Steps.parse(text, bakeSeconds));
+    }
+  }
+
+  /** What holds of staged changes. */
+  public StageSettings stagesOrDefault() {
+    return stageSettings.orElse(StageSettings.DEFAULT);
   }
 
   /**

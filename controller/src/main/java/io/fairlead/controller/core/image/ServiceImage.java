@@ -205,15 +205,19 @@ public final class ServiceImage {
   }
 
   /**
-   * Weights by which buckets are assigned to {@code members}: corrected by what buckets cost, and
-   * less what backends lack that start slowly.
+   * Weights by which buckets are assigned to {@code members}: corrected by what buckets cost, less
+   * what backends lack that start slowly, and of a staged change as much as has taken effect.
    */
   public int[] corrected(SortedMap<Integer, Member> members) {
     int[] weights = weights(members);
-    return transitions
-        .within(members)
-        .lessened(
-            upkeep.map(state -> state.within(members.keySet()).corrected(weights)).orElse(weights));
+    Transitions state = transitions.within(members);
+    int[] whole =
+        state.lessened(
+            upkeep.map(job -> job.within(members.keySet()).corrected(weights)).orElse(weights));
+    return state
+        .staging()
+        .map(stage -> stage.lessened(whole, weights, ring.buckets()))
+        .orElse(whole);
   }
 
   @Override

@@ -12,6 +12,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -27,15 +28,19 @@ import java.util.TreeMap;
  * @param former drains whose backends were removed at the end; the latest {@link #FORMER_MAX}, each
  *     until its id is used again
  * @param health what probes have brought about
+ * @param stage the latest change of weights that takes effect in steps
  */
-@JsonPropertyOrder({"format", "last", "slowStarts", "drains", "former", "health"})
+@JsonPropertyOrder({"format", "last", "slowStarts", "drains", "former", "health", "stage"})
+@Built
 public record Transitions(
     int format,
     long last,
     SortedMap<Integer, SlowStart> slowStarts,
     SortedMap<Integer, Drain> drains,
     SortedMap<Integer, Drain> former,
-    @JsonInclude(JsonInclude.Include.NON_NULL) Unhealthy health) {
+    @JsonInclude(JsonInclude.Include.NON_NULL) Unhealthy health,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Stage> stage)
+    implements TransitionsBuilder.With {
   public static final int FORMAT = 1;
 
   /** Most backends in a transition at once: they have to fit into the node that keeps them. */
@@ -49,7 +54,14 @@ public record Transitions(
   private static final int LISTED = 10;
 
   public static final Transitions NONE =
-      new Transitions(FORMAT, 0, new TreeMap<>(), new TreeMap<>(), new TreeMap<>(), Unhealthy.NONE);
+      new Transitions(
+          FORMAT,
+          0,
+          new TreeMap<>(),
+          new TreeMap<>(),
+          new TreeMap<>(),
+          Unhealthy.NONE,
+          Optional.empty());
 
   public Transitions {
     slowStarts =
@@ -57,6 +69,7 @@ public record Transitions(
     drains = Collections.unmodifiableSortedMap(drains == null ? new TreeMap<>() : drains);
     former = Collections.unmodifiableSortedMap(former == null ? new TreeMap<>() : former);
     health = health == null ? Unhealthy.NONE : health;
+    stage = stage == null ? Optional.empty() : stage;
   }
 
   /**
@@ -111,14 +124,14 @@ public record Transitions(
     }
     SortedMap<Integer, SlowStart> all = new TreeMap<>(slowStarts);
     seconds.forEach((id, each) -> all.put(id, SlowStart.of(now, each)));
-    return new Transitions(format, latest(now), all, drains, former, health);
+    return withLast(latest(now)).withSlowStarts(all);
   }
 
   /** Without the slow starts of these backends. */
   public Transitions without(Collection<Integer> ids) {
     SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
     kept.keySet().removeAll(ids);
-    return new Transitions(format, last, kept, drains, former, health);
+    return withSlowStarts(kept);
   }
 
   /** Only what the weights of these backends allow. */
@@ -129,14 +142,22 @@ public record Transitions(
     draining.keySet().removeIf(id -> !pool.containsKey(id) || pool.get(id).weight() > 0);
     SortedMap<Integer, Drain> gone = new TreeMap<>(former);
     gone.keySet().removeAll(pool.keySet());
-    return new Transitions(format, last, starts, draining, gone, health.within(pool));
+    Unhealthy unhealthy = health.within(pool);
+    return new Transitions(
+        format,
+        last,
+        starts,
+        draining,
+        gone,
+        unhealthy,
+        stage.map(running -> running.within(pool, unhealthy, last)));
   }
 
   /** With these drains, in place of those that their backends had. */
   public Transitions draining(Map<Integer, Drain> more, Instant now) {
     SortedMap<Integer, Drain> all = new TreeMap<>(drains);
     all.putAll(more);
-    return new Transitions(format, latest(now), slowStarts, all, former, health);
+    return withLast(latest(now)).withDrains(all);
   }
 
   /** With these drains as former ones. */
@@ -152,18 +173,28 @@ public record Transitions(
             .map(Map.Entry::getKey)
             .toList();
     all.keySet().retainAll(Set.copyOf(latest));
-    return new Transitions(format, latest(now), slowStarts, drains, all, health);
+    return withLast(latest(now)).withFormer(all);
   }
 
   /** Without the drains of these backends. */
   public Transitions undrained(Collection<Integer> ids) {
     SortedMap<Integer, Drain> kept = new TreeMap<>(drains);
     kept.keySet().removeAll(ids);
-    return new Transitions(format, last, slowStarts, kept, former, health);
+    return withDrains(kept);
   }
 
   public Transitions with(Unhealthy newHealth) {
-    return new Transitions(format, last, slowStarts, drains, former, newHealth);
+    return withHealth(newHealth);
+  }
+
+  /** With the change of weights that takes effect in steps. */
+  public Transitions with(Stage newStage, Instant now) {
+    return withLast(latest(now)).withStage(Optional.of(newStage));
+  }
+
+  /** The change that takes effect in steps, while it does. */
+  public Optional<Stage> staging() {
+    return stage.filter(Stage::isRunning);
   }
 
   /** Whether the same backends are on their way to the same: shares may differ. */
@@ -171,7 +202,8 @@ public record Transitions(
     return slowStarts.keySet().equals(other.slowStarts.keySet())
         && drains.equals(other.drains)
         && former.equals(other.former)
-        && health.equals(other.health);
+        && health.equals(other.health)
+        && stage.equals(other.stage);
   }
 
   private long latest(Instant now) {
@@ -185,14 +217,14 @@ public record Transitions(
     }
     SortedMap<Integer, SlowStart> next = new TreeMap<>();
     slowStarts.forEach((id, start) -> next.put(id, start.at(now)));
-    return new Transitions(format, latest(now), next, drains, former, health);
+    return withLast(latest(now)).withSlowStarts(next);
   }
 
   /** Without slow starts whose share is whole. */
   public Transitions unfinished() {
     SortedMap<Integer, SlowStart> kept = new TreeMap<>(slowStarts);
     kept.values().removeIf(SlowStart::isWhole);
-    return new Transitions(format, last, kept, drains, former, health);
+    return withSlowStarts(kept);
   }
 
   /** What a step did, in a few words for the audit. */

@@ -7,7 +7,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fairlead.controller.cli.Api;
 import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
+import io.fairlead.controller.cli.SecondsConverter;
 import io.fairlead.controller.cli.SettingOption;
+import io.fairlead.controller.cli.StageOptions;
 import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import java.util.ArrayList;
@@ -17,10 +19,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.TypeConversionException;
 
 /** The backends of a service. */
 @Command(
@@ -62,10 +63,17 @@ public final class BackendCommands {
     final String path() {
       return "%s/backends/%d".formatted(servicePath(service), id);
     }
+  }
 
-    final int weight(int weight, String past, String plan) {
-      ObjectNode change = Json.object().put("weight", weight);
-      return write("PATCH", path(), change, past, plan);
+  /** One that raises or lowers a weight, at once or in steps. */
+  private abstract static class Weighing extends OfBackend {
+    @Mixin private StageOptions stages;
+
+    @Override
+    protected List<String> parameters() {
+      List<String> parameters = new ArrayList<>(super.parameters());
+      parameters.addAll(stages.parameters());
+      return parameters;
     }
   }
 
@@ -77,12 +85,13 @@ public final class BackendCommands {
         "  fairleadctl backend add web 5 10.1.0.25",
         "  fairleadctl backend add web 6 10.1.0.26 --weight 50 --dry-run",
         "  fairleadctl backend add web 7 10.1.0.27 --slow-start 300",
+        "  fairleadctl backend add web 8 10.1.0.28 --stage 1%%,10%%,100%% --bake 60s",
         "",
-        "Buckets move to it at once, or in steps with --slow-start. Open connections",
-        "stay on their backends. To add several backends in one step, use",
-        "'fairleadctl changes'."
+        "Buckets move to it at once, or in steps with --slow-start or --stage. Open",
+        "connections stay on their backends. To add several backends in one step, use",
+        "'fairleadctl changes'. 'fairleadctl stage show' shows how steps fare."
       })
-  static final class Add extends OfBackend {
+  static final class Add extends Weighing {
     @Parameters(index = "2", paramLabel = "ADDRESS", description = "IPv4 or IPv6 address.")
     private String address;
 
@@ -135,17 +144,20 @@ public final class BackendCommands {
       footerHeading = "%nExample:%n",
       footer = {
         "  fairleadctl backend weight web 5 200",
+        "  fairleadctl backend weight web 5 200 --stage 10%%,100%%",
         "",
-        "The weight takes effect at once and ends a slow start of the backend."
+        "The weight takes effect at once, or in steps with --stage, and ends a slow",
+        "start of the backend."
       })
-  static final class Weight extends OfBackend {
+  static final class Weight extends Weighing {
     @Parameters(index = "2", paramLabel = "W", description = "Weight, 0..65535.")
     private int weight;
 
     @Override
     public Integer call() {
       String what = "the weight of %s to %d".formatted(name(), weight);
-      return weight(weight, "set " + what, "would set " + what);
+      return write(
+          "PATCH", path(), Json.object().put("weight", weight), "set " + what, "would set " + what);
     }
   }
 
@@ -172,27 +184,6 @@ public final class BackendCommands {
       ObjectNode order = Json.object();
       ids.forEach(order.putArray("ids")::add);
       return order;
-    }
-  }
-
-  /** A number of seconds, minutes, hours or days, such as {@code 2h}. */
-  static final class SecondsConverter implements ITypeConverter<Integer> {
-    @Override
-    public Integer convert(String text) {
-      if (!text.matches("[0-9]{1,7}[smhd]?")) {
-        throw new TypeConversionException(
-            "'%s' is refused; allowed: seconds, or a number with s, m, h or d, such as 2h"
-                .formatted(text));
-      }
-      int seconds =
-          switch (text.charAt(text.length() - 1)) {
-            case 'm' -> 60;
-            case 'h' -> 3600;
-            case 'd' -> 86_400;
-            default -> 1;
-          };
-      return (int)
-          Math.min(Integer.MAX_VALUE, Long.parseLong(text.replaceAll("[smhd]", "")) * seconds);
     }
   }
 

@@ -5,11 +5,15 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.fairlead.controller.cli.Json;
 import io.fairlead.controller.cli.MovingWrite;
+import io.fairlead.controller.cli.StageOptions;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -36,6 +40,15 @@ public final class ChangesCommand extends MovingWrite {
       paramLabel = "FILE",
       description = "The changes as JSON, the body of POST .../changes; - for standard input.")
   private String file;
+
+  @Mixin private StageOptions stages;
+
+  @Override
+  protected List<String> parameters() {
+    List<String> parameters = new ArrayList<>(super.parameters());
+    parameters.addAll(stages.parameters());
+    return parameters;
+  }
 
   @Override
   public Integer call() {

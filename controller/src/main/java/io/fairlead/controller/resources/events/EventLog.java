@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.events;
 
+import io.fairlead.controller.core.image.Stage;
 import io.fairlead.controller.core.image.Transitions.SlowStart;
 import io.fairlead.controller.http.Answer;
 import io.fairlead.controller.resources.drains.DrainWatch;
@@ -10,6 +11,7 @@ import io.fairlead.controller.resources.muxes.MuxView;
 import io.fairlead.controller.resources.plane.Health;
 import io.fairlead.controller.resources.plane.Plane;
 import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.plane.Staging;
 import io.fairlead.controller.secret.RandomHex;
 import io.fairlead.controller.store.repository.StoredService;
 import java.util.ArrayDeque;
@@ -41,13 +43,15 @@ final class EventLog {
    * @param starting the slow starts of its backends
    * @param chained buckets that name a former owner, of a service with a hold
    * @param drains of its backends
+   * @param stage its latest staged change
    */
   record Version(
       String version,
       long generation,
       Map<Integer, SlowStart> starting,
       int chained,
-      Map<Integer, DrainWatch.Told> drains) {
+      Map<Integer, DrainWatch.Told> drains,
+      Optional<Stage> stage) {
     /** Walks through the ring, unless {@code before} is of the same version. */
     static Version of(StoredService service, DrainWatch drains, Version before) {
       boolean isSame = before != null && before.version().equals(service.version());
@@ -56,7 +60,8 @@ final class EventLog {
           service.image().ring().generation(),
           service.image().transitions().slowStarts(),
           isSame ? before.chained() : HoldCounts.of(service.image()).named(),
-          drains.told(service.image()));
+          drains.told(service.image()),
+          service.image().transitions().stage());
     }
   }
 
@@ -89,6 +94,8 @@ final class EventLog {
   private record Starting(int backend, double share) {}
 
   private record DrainEvent(String service, List<DrainWatch.Told> drains, List<Integer> over) {}
+
+  private record StageEvent(String service, Staging staging) {}
 
   private record SlowStartEvent(String service, List<Starting> starting, List<Integer> ended) {}
 
@@ -172,6 +179,11 @@ final class EventLog {
               if (!drained.equals(view.drains())) {
                 found.add(event("drain", drains(service, drained, view.drains())));
               }
+              view.stage()
+                  .filter(stage -> old == null || !old.stage().equals(view.stage()))
+                  .ifPresent(
+                      stage ->
+                          found.add(event("stage", new StageEvent(service, Staging.of(stage)))));
               Map<Integer, SlowStart> started = old == null ? Map.of() : old.starting();
               if (!started.equals(view.starting())) {
                 found.add(event("slowStart", of(service, started, view.starting())));

@@ -6,6 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -79,6 +80,18 @@ public final class CommitMetrics {
     registry
         .counter("fairlead.controller.slow.start.moved.buckets", "service", service)
         .increment(movedBuckets);
+  }
+
+  /** A step of a staged change, or its end. */
+  public void staged(String service, Optional<String> outcome, int movedBuckets) {
+    registry
+        .counter("fairlead.controller.stage.moved.buckets", "service", service)
+        .increment(movedBuckets);
+    outcome.ifPresent(
+        word ->
+            registry
+                .counter("fairlead.controller.stages.ended", "service", service, "outcome", word)
+                .increment());
   }
 
   /** The end of a drain. */

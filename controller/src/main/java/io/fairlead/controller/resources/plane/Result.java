@@ -21,6 +21,7 @@ import java.util.SortedMap;
  * @param shares of backends whose weight or number of buckets changes
  * @param hold of a write that changes for how long buckets are chained
  * @param drains of a write that drains backends
+ * @param staging of a write that begins, advances or ends a staged change
  * @param ended of the deletion of a service
  * @param warnings sentences: which muxes do not announce the service, and why; which connections of
  *     a deleted service are reset
@@ -37,6 +38,7 @@ public record Result(
     List<Share> shares,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Hold> hold,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) List<Drained> drains,
+    @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Staging> staging,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Ended> ended,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> warnings,
     @JsonIgnore SortedMap<Integer, Member> pool)
@@ -123,6 +125,7 @@ public record Result(
         List.of(),
         Optional.empty(),
         List.of(),
+        Optional.empty(),
         Optional.empty(),
         List.of(),
         Collections.emptySortedMap());

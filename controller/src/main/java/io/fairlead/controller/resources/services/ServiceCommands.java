@@ -12,6 +12,7 @@ import io.fairlead.controller.cli.Table;
 import io.fairlead.controller.cli.Verb;
 import io.fairlead.controller.cli.Write;
 import io.fairlead.controller.core.words.Encap;
+import io.fairlead.controller.resources.stages.StageCommands;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.ArgGroup;
@@ -236,6 +237,9 @@ public final class ServiceCommands {
             ServiceSettings.show(service, fields);
             fields.add("generation", service.path("generation").asText());
             fields.add("backends", service.path("backends").asText());
+            if (service.has("staging")) {
+              fields.add("staged change", StageCommands.words(service.path("staging")));
+            }
             fields.print(out());
           });
       return 0;

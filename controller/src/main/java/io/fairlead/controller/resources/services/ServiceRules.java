@@ -22,6 +22,7 @@ import io.fairlead.controller.core.words.Word;
 import io.fairlead.controller.resources.backends.AddressRules;
 import io.fairlead.controller.resources.backends.SlowStartRules;
 import io.fairlead.controller.resources.plane.Refusal;
+import io.fairlead.controller.resources.stages.StageRules;
 import io.fairlead.controller.secret.RandomHex;
 import java.time.Instant;
 import java.util.HashSet;
@@ -203,7 +204,9 @@ public final class ServiceRules {
     config = MaatRules.with(config, asked.maat(), before.flatMap(ServiceConfig::maat));
     config =
         HealthRules.with(config, asked.healthCheck(), before.flatMap(ServiceConfig::healthCheck));
+    config = StageSettingsRules.with(config, asked.stageSettings());
     SlowStartRules.checkAssignment(config, config.slowStartSeconds());
+    StageRules.checkAssignment(config);
     return checkEncap(config);
   }
 

@@ -88,6 +88,8 @@ final class ServiceSettings {
       description = "Most backends that may drain at once, such as 2 or 25%%.")
   private String maxDraining;
 
+  @Mixin private StageSettingsOptions stages;
+
   @SettingOption("/othello/reportAgeSeconds")
   @Option(
       names = "--report-age",
@@ -180,7 +182,11 @@ final class ServiceSettings {
 
   /** All names that a user may give. */
   static List<String> names() {
-    return Stream.of(ServiceSettings.class, LoadSettings.class, HealthSettings.class)
+    return Stream.of(
+            ServiceSettings.class,
+            StageSettingsOptions.class,
+            LoadSettings.class,
+            HealthSettings.class)
         .flatMap(SettingOption.Of::names)
         .toList();
   }
@@ -193,6 +199,7 @@ final class ServiceSettings {
       spec.put("holdSeconds", hold);
     }
     SettingOption.Of.put(this, spec);
+    SettingOption.Of.put(stages, spec);
     SettingOption.Of.put(load, spec);
     SettingOption.Of.put(health, spec);
   }
@@ -223,6 +230,7 @@ final class ServiceSettings {
       fields.add("report age", othello.path("reportAgeSeconds").asText() + " s");
       fields.add("spacing", othello.path("spacingSeconds").asText() + " s");
     }
+    StageSettingsOptions.show(service, fields);
     LoadSettings.show(service, fields);
     HealthSettings.show(service, fields);
     if (service.has("slowStartSeconds")) {

@@ -41,12 +41,20 @@ public record ServiceSpec(
     Optional<Boolean> holdByDefault,
     Optional<Integer> slowStartSeconds,
     Optional<Maintenance> maintenance,
+    Optional<StageSettings> stageSettings,
     Optional<String> steering,
     Optional<Othello> othello,
     Optional<Hunt> hunt,
     Optional<Maat> maat,
     Optional<Health> healthCheck,
     Optional<List<String>> vipRanges) {
+
+  /** In a request, of which a change may have any; stages {@code none} take the steps away. */
+  public record StageSettings(
+      Optional<String> stages,
+      Optional<Integer> bakeSeconds,
+      Optional<Integer> factorPercent,
+      Optional<Integer> minimumEvents) {}
 
   /** In a request, of which a change may have either. */
   public record Othello(Optional<Integer> reportAgeSeconds, Optional<Integer> spacingSeconds) {

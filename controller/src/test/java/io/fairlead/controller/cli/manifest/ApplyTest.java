@@ -75,6 +75,7 @@ class ApplyTest {
         holdSeconds: 3600
         slowStartSeconds: 60
         maintenance: {maxDraining: 25%}
+        stageSettings: {stages: '5%,100%', bakeSeconds: 30, factorPercent: 300, minimumEvents: 5}
         mptcpPorts: {first: 20000, last: 20255}
         pool: []
       - name: tcp

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.resources.stages;
+
+import io.fairlead.controller.resources.agents.SignalCounts;
+
+/**
+ * How connections fared since a moment, on one server or on many. What is unknown is 0: it speaks
+ * for and against nothing.
+ *
+ * @param resets of both ways
+ * @param rttSamples connections whose round-trip time is known
+ * @param rttMillis the mean of these; 0 without
+ */
+public record Counts(
+    long opened,
+    long refused,
+    long resets,
+    long retransmitted,
+    long segments,
+    long rttSamples,
+    double rttMillis) {
+  static final Counts NONE = new Counts(0, 0, 0, 0, 0, 0, 0);
+
+  static Counts of(SignalCounts counts) {
+    return new Counts(
+        counts.opened(),
+        counts.refused().orElse(0L),
+        counts.resets().orElse(0L),
+        counts.retransmitted().orElse(0L),
+        counts.segments().orElse(0L),
+        counts.rtt().isPresent() ? counts.rttSamples().orElse(0L) : 0,
+        counts.rtt().map(mean -> mean.toNanos() / 1e6).orElse(0.0));
+  }
+
+  Counts plus(Counts other) {
+    long samples = rttSamples + other.rttSamples;
+    return new Counts(
+        opened + other.opened,
+        refused + other.refused,
+        resets + other.resets,
+        retransmitted + other.retransmitted,
+        segments + other.segments,
+        samples,
+        samples == 0 ? 0 : (rttSamples * rttMillis + other.rttSamples * other.rttMillis) / samples);
+  }
+
+  /** Attempts to connect. */
+  long attempts() {
+    return opened + refused;
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.resources.stages;
+
+import io.fairlead.controller.core.image.ServiceConfig.StageSettings;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.stream.Stream;
+
+/**
+ * What is to become of a staged change, and why, in words.
+ *
+ * @param raised what was counted since the step, by backend
+ */
+public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> raised, Counts others) {
+  public enum Kind {
+    GOES_ON,
+    WAITS,
+    FAILS
+  }
+
+  /** Rates up to which nothing is rolled back, however good the others are. */
+  static final double ALLOWED = 0.01;
+
+  /** Retransmissions come in bursts: so many count as one event. */
+  static final int BURST = 10;
+
+  /** Connections from which a mean round-trip time says something. */
+  static final int RTT_CONNECTIONS = 30;
+
+  /** By which it may exceed that of the others in any case. */
+  static final double RTT_ALLOWED_MILLIS = 5;
+
+  private static final String UNHEARD =
+      "no agent of the changed backends reports signals, so that only the time counts";
+
+  /**
+   * @param isSilent whether an agent of a changed backend has fallen silent since the step
+   * @param isEarly whether the step has to last longer
+   */
+  static Judgement of(
+      StageSettings settings,
+      SortedMap<Integer, Counts> raised,
+      Counts others,
+      boolean isSilent,
+      boolean isEarly) {
+    for (Map.Entry<Integer, Counts> each : raised.entrySet()) {
+      Optional<String> fault = fault(settings, each.getValue(), others);
+      if (fault.isPresent()) {
+        String words = "backend %d: %s".formatted(each.getKey(), fault.get());
+        return new Judgement(Kind.FAILS, words, raised, others);
+      }
+    }
+    if (isSilent) {
+      return new Judgement(
+          Kind.WAITS, "the agent of a changed backend has fallen silent", raised, others);
+    }
+    String words =
+        raised.isEmpty()
+            ? UNHEARD
+            : "nothing wrong with %d connections to the changed backends"
+                .formatted(raised.values().stream().mapToLong(Counts::attempts).sum());
+    return new Judgement(isEarly ? Kind.WAITS : Kind.GOES_ON, words, raised, others);
+  }
+
+  /** What is worse than the service allows, in words. */
+  private static Optional<String> fault(StageSettings settings, Counts counts, Counts others) {
+    return Stream.of(
+            rate(
+                settings,
+                "connections refused",
+                counts.refused(),
+                counts.attempts(),
+                others.refused(),
+                others.attempts(),
+                1),
+            rate(
+                settings,
+                "connections reset",
+                counts.resets(),
+                counts.opened(),
+                others.resets(),
+                others.opened(),
+                1),
+            rate(
+                settings,
+                "segments sent again",
+                counts.retransmitted(),
+                counts.segments(),
+                others.retransmitted(),
+                others.segments(),
+                BURST),
+            rtt(settings, counts, others))
+        .flatMap(Optional::stream)
+        .findFirst();
+  }
+
+  /** Connections that were opened earlier may be reset: events count as trials, too. */
+  private static Optional<String> rate(
+      StageSettings settings,
+      String what,
+      long events,
+      long trials,
+      long otherEvents,
+      long otherTrials,
+      int burst) {
+    long counted = events / burst;
+    long of = Math.max(counted, trials / burst);
+    long otherCounted = otherEvents / burst;
+    long otherOf = Math.max(otherCounted, otherTrials / burst);
+    boolean isBad =
+        counted >= settings.minimumEvents()
+            && Rates.exceeds(counted, of, ALLOWED)
+            && (otherOf == 0
+                || Rates.exceeds(
+                    counted, of, otherCounted, otherOf, settings.factorPercent() / 100.0));
+    return isBad
+        ? Optional.of(
+            "%d of %d %s, of the others %d of %d"
+                .formatted(events, Math.max(events, trials), what, otherEvents, otherTrials))
+        : Optional.empty();
+  }
+
+  private static Optional<String> rtt(StageSettings settings, Counts counts, Counts others) {
+    double allowed = settings.factorPercent() / 100.0 * others.rttMillis() + RTT_ALLOWED_MILLIS;
+    return counts.rttSamples() >= RTT_CONNECTIONS
+            && others.rttSamples() >= RTT_CONNECTIONS
+            && counts.rttMillis() > allowed
+        ? Optional.of(
+            String.format(
+                Locale.ROOT,
+                "round-trip time %.1f ms, of the others %.1f ms",
+                counts.rttMillis(),
+                others.rttMillis()))
+        : Optional.empty();
+  }
+}

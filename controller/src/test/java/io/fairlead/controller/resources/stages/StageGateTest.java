@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.fairlead.controller.resources.stages;
+
+import static io.fairlead.controller.Requests.add;
+import static java.time.Instant.ofEpochSecond;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fairlead.controller.Requests;
+import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.plan.PoolPlan;
+import io.fairlead.controller.resources.agents.AgentReports;
+import io.fairlead.controller.resources.agents.ServerSignals;
+import io.fairlead.controller.resources.agents.ServerSignals.Signals;
+import io.fairlead.controller.resources.agents.SignalCounts;
+import io.fairlead.controller.resources.plane.WriteOptions;
+import io.fairlead.controller.resources.plane.WriteOptions.Stages;
+import io.fairlead.controller.resources.services.ServiceRules;
+import io.fairlead.controller.resources.stages.Judgement.Kind;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What follows from signals, with the test's own. */
+class StageGateTest {
+  private static final long NOW = 1_700_000_000;
+  private static final int BAKE = 60;
+
+  private final Map<Integer, Signals> signals = new HashMap<>();
+  private final ServerSignals reported = (service, id) -> Optional.ofNullable(signals.get(id));
+  private StageGate gate = gate();
+  private ServiceImage image = staged();
+  private long now = NOW;
+
+  private StageGate gate() {
+    return new StageGate(reported, AgentReports.none());
+  }
+
+  /** Backend 3 is added to two others in two steps. */
+  private static ServiceImage staged() {
+    ServiceImage before =
+        ServiceImage.create(
+            ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), NOW);
+    ServiceImage pool =
+        PoolPlan.of(before, List.of(add(1), add(2)), ofEpochSecond(NOW), WriteOptions.COMMIT)
+            .after();
+    Stages stages = new Stages("1,100", Optional.of(BAKE));
+    return PoolPlan.of(
+            pool,
+            List.of(add(3)),
+            ofEpochSecond(NOW),
+            WriteOptions.COMMIT.with(Optional.of(stages)))
+        .after();
+  }
+
+  private Judgement look() {
+    return gate.look(image, ofEpochSecond(now));
+  }
+
+  private void report(int id, long opened, long refused, long resets) {
+    report(id, opened, refused, resets, 0, 0, 1);
+  }
+
+  private void report(
+      int id, long opened, long refused, long resets, long again, long segments, double millis) {
+    signals.put(
+        id,
+        new Signals(
+            new SignalCounts(
+                opened,
+                Optional.of(refused),
+                Optional.of(resets),
+                Optional.empty(),
+                Optional.of(again),
+                Optional.of(segments),
+                Optional.of(opened),
+                Optional.of((long) (opened * millis * 1000))),
+            Duration.ZERO));
+  }
+
+  @Test
+  void withoutSignalsOnlyTheTimeCounts() {
+    report(1, 100, 0, 0); // of the others alone
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    assertThat(look().words()).contains("only the time counts");
+    now += BAKE - 1;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now++;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+    assertThat(gate.seen(image).orElseThrow().raised()).isEmpty();
+  }
+
+  /** Counters since the step: what was before counts for nothing. */
+  @ParameterizedTest(name = "{0} opened, {1} refused, {2} reset, {3} of {4} again, {5} ms: {6}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "0 | 0 | 0 | 0 | 0 | 1 | ",
+        "3 | 0 | 1 | 0 | 0 | 1 | ", // a single reset
+        "2 | 0 | 2 | 0 | 0 | 1 | ", // fewer than the minimum
+        "3 | 0 | 3 | 0 | 0 | 1 | 3 of 3 connections reset, of the others 2 of 1000",
+        "0 | 12 | 0 | 0 | 0 | 1 | 12 of 12 connections refused, of the others 1 of 1001",
+        "1000 | 0 | 5 | 0 | 0 | 1 | ", // within what is always allowed
+        "1000 | 0 | 40 | 0 | 0 | 1 | 40 of 1000 connections reset, of the others 2 of 1000",
+        "0 | 0 | 9 | 0 | 0 | 1 | 9 of 9 connections reset, of the others 2 of 1000", // older ones
+        "100 | 0 | 0 | 29 | 100 | 1 | ", // two bursts
+        "100 | 0 | 0 | 900 | 1000 | 1 | 900 of 1000 segments sent again, of the others 30 of 30000",
+        "29 | 0 | 0 | 0 | 0 | 50 | ", // too few for a mean
+        "30 | 0 | 0 | 0 | 0 | 6.9 | ", // twice as long and 5 ms
+        "30 | 0 | 0 | 0 | 0 | 7.1 | round-trip time 7.1 ms, of the others 1.0 ms",
+      })
+  void aBackendThatFaresWorseFails(
+      int opened, int refused, int resets, int again, int segments, double millis, String why) {
+    report(1, 70, 7, 70);
+    report(2, 5, 0, 5);
+    report(3, 50, 50, 50, 50, 50, 1);
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    report(1, 570, 8, 71, 30, 15_000, 1);
+    report(2, 505, 0, 6, 0, 15_000, 1);
+    double mean = (50 + opened * millis) / (50 + opened);
+    report(3, 50 + opened, 50 + refused, 50 + resets, 50 + again, 50 + segments, mean);
+    now++;
+    Judgement found = look();
+    assertThat(found.kind()).isEqualTo(why == null ? Kind.WAITS : Kind.FAILS);
+    if (why != null) {
+      assertThat(found.words()).isEqualTo("backend 3: " + why);
+    }
+    now += BAKE;
+    assertThat(look().kind()).isEqualTo(why == null ? Kind.GOES_ON : Kind.FAILS);
+    assertThat(gate.seen(image).orElseThrow()).isEqualTo(look());
+  }
+
+  @Test
+  void othersThatFareAsBadlyAreNoReason() {
+    report(1, 0, 0, 0);
+    report(3, 0, 0, 0);
+    look();
+    report(1, 1000, 0, 900);
+    report(3, 10, 0, 10);
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+  }
+
+  @Test
+  void withoutOthersTheFixedRateAloneCounts() {
+    report(3, 0, 0, 0);
+    look();
+    report(3, 10, 0, 10);
+    assertThat(look().kind()).isEqualTo(Kind.FAILS);
+  }
+
+  @Test
+  void anAgentThatStartsAgainCountsFromZero() {
+    report(3, 500, 0, 490);
+    look();
+    report(3, 4, 0, 0);
+    now += BAKE;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+    assertThat(look().raised().get(3).opened()).isEqualTo(4);
+  }
+
+  @Test
+  void anAgentThatFallsSilentHoldsTheStep() {
+    report(3, 0, 0, 0);
+    look();
+    signals.remove(3);
+    now += 10L * BAKE;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    assertThat(look().words()).contains("fallen silent");
+    report(3, 9, 0, 0);
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+  }
+
+  /** It knows no earlier counters, so it waits for a whole bake again. */
+  @Test
+  void aNewLeaderBeginsToCountAgain() {
+    report(3, 100, 0, 100);
+    now += BAKE - 1;
+    gate = gate();
+    assertThat(gate.seen(image)).isEmpty();
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now += BAKE - 1;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now++;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+  }
+
+  @Test
+  void eachStepBeginsToCountAgain() {
+    report(3, 0, 0, 0);
+    look();
+    report(3, 100, 0, 2);
+    now += BAKE;
+    assertThat(look().raised().get(3).opened()).isEqualTo(100);
+    image = PoolPlan.advanced(image, "", ofEpochSecond(now), WriteOptions.COMMIT).after();
+    assertThat(gate.seen(image)).isEmpty();
+    assertThat(look().raised().get(3).opened()).isZero();
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+  }
+}
