@@ -20,6 +20,18 @@ const rows: [string, Record<string, unknown>, string, string][] = [
     "web",
   ],
   [
+    "stage",
+    { service: "web", staging: { state: "running", share: 0.01, backends: [9] } },
+    "staged change of 1 backend at 1 %",
+    "web",
+  ],
+  [
+    "stage",
+    { service: "web", staging: { state: "rolled_back", share: 0.1, backends: [8, 9], why: "backend 9: resets" } },
+    "staged change of 2 backends at 10 %, rolled back: backend 9: resets",
+    "web",
+  ],
+  [
     "drain",
     { service: "web", drains: [{ backend: 3, state: "draining", connections: 1 }], over: [4] },
     "backend 3: draining, 1 connection; backend 4: cancelled",

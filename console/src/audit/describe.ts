@@ -34,6 +34,8 @@ export function describe(event: Pick<ApiEvent, "kind" | "data">): string {
         .filter(Boolean)
         .join("; ");
     }
+    case "stage":
+      return staged((data.staging as Data) ?? {});
     case "drain":
       return [...list(data.drains).map(drain), ...numbers(data.over).map((id) => `backend ${id}: cancelled`)].join(
         "; ",
@@ -52,6 +54,12 @@ export function describe(event: Pick<ApiEvent, "kind" | "data">): string {
 }
 
 const percent = (share: unknown) => `${Math.round(100 * Number(share ?? 0))} %`;
+
+function staged(data: Data): string {
+  const state = String(data.state ?? "").replace("_", " ");
+  const what = `staged change of ${plural(numbers(data.backends).length, "backend")} at ${percent(data.share)}`;
+  return data.why === undefined ? what : `${what}, ${state}: ${data.why}`;
+}
 
 function drain(each: Data): string {
   const words = [`backend ${each.backend}: ${each.state}`];

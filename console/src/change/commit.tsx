@@ -38,19 +38,32 @@ const WORDS: Record<OnLoss, string> = {
   force: "move them now: their oldest connections break",
 };
 
+/** The query's `stage`; none as the service says. */
+const STAGES: Record<string, string> = {
+  "": "as the service says",
+  "100": "at once",
+  "1,10,100": "on 1 %, 10 %, then all of the buckets",
+  "10,100": "on 10 %, then all of the buckets",
+};
+
 export function Commit(props: CommitProps) {
   const { path, lock, base, wanted, isSendable, isWriting } = props;
   const onLoss = useSignal<OnLoss>("refuse");
+  const stages = useSignal("");
   const planned = useSignal<{ result: Result; etag: string; asked: string } | undefined>(undefined);
   const error = useSignal("");
-  const asked = JSON.stringify([wanted, onLoss.value, base.etag]);
+  const asked = JSON.stringify([wanted, onLoss.value, stages.value, base.etag]);
   // A plan for another version of the pool says nothing about this one.
   const plan = planned.value?.etag === base.etag ? planned.value : undefined;
   const isPlanned = plan?.asked === asked;
   const place = useMemo(() => new Map(base.backends.map((backend, index) => [backend.id, index])), [base]);
 
   const post = async (isDry: boolean): Promise<Result> => {
-    const query = [isDry && "dryRun=true", onLoss.value !== "refuse" && `${onLoss.value}=true`]
+    const query = [
+      isDry && "dryRun=true",
+      onLoss.value !== "refuse" && `${onLoss.value}=true`,
+      stages.value && `stage=${stages.value}`,
+    ]
       .filter(Boolean)
       .join("&");
     const { body } = await call<Result>(`${path}/changes${query && `?${query}`}`, {
@@ -112,6 +125,16 @@ export function Commit(props: CommitProps) {
             {...lock}
           >
             {Object.entries(WORDS).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Weights take effect
+          <select value={stages.value} onChange={(event) => (stages.value = event.currentTarget.value)} {...lock}>
+            {Object.entries(STAGES).map(([value, words]) => (
               <option key={value} value={value}>
                 {words}
               </option>

@@ -6,6 +6,7 @@ import { clock, short, whole } from "../parts/figures";
 import { ownerColour } from "../parts/palette";
 import { type Column, Table } from "../parts/table";
 import { Tile } from "../parts/tile";
+import { shares } from "../service/staging";
 import { type Flow, flows } from "./edits";
 import { COLUMN, type End, outline, picture, WIDTH } from "./flows_layout";
 import { connections, fate, known, unknown } from "./leaving";
@@ -44,6 +45,11 @@ export function Plan({ result, place }: PlanProps) {
           <Tile name="Buckets that wait" value={whole(result.waitingBuckets)} note="move once they have room" />
         )}
       </div>
+      {result.staging && (
+        <p>
+          These are the buckets of the first of the steps {shares(result.staging)}, {result.staging.bakeSeconds} s each.
+        </p>
+      )}
       {(result.warnings ?? []).map((warning) => (
         <p key={warning} class="warn">
           {warning}

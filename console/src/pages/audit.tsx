@@ -16,7 +16,7 @@ import { Failure } from "../parts/notice";
 import { type Column, Table } from "../parts/table";
 
 const RECORDS = 1000;
-const KINDS = ["service", "hold", "slowStart", "drain", "mux", "controller"];
+const KINDS = ["service", "hold", "slowStart", "stage", "drain", "mux", "controller"];
 
 export function AuditPage({ query }: PageProps) {
   const service = useSignal(query.service ?? "");
@@ -150,6 +150,7 @@ function Audit({ service }: { service: string }) {
     "drain",
     "hold",
     "slowStart",
+    "stage",
   ]);
   const rows = useMemo(
     () => (records.data.value ?? []).filter((record) => !service || record.service === service),

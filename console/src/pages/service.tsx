@@ -15,6 +15,7 @@ import { Tile } from "../parts/tile";
 import { href, type PageProps } from "../router";
 import { Drains } from "../service/drains";
 import { largestShares, rows, type Row } from "../service/shares";
+import { Staged } from "../service/staged";
 import { Strip } from "../service/strip";
 import { Timeline } from "../service/timeline";
 
@@ -63,6 +64,7 @@ export function ServicePage({ args, query }: PageProps) {
       </header>
       <Outdated error={service.error.value} />
       <Numbers service={found} list={list} muxes={muxes.data.value ?? []} />
+      <Staged service={name} />
       <section class="card" aria-labelledby="ring">
         <h2 id="ring">Ring</h2>
         <Strip
