@@ -53,8 +53,8 @@ struct control_thread {
 	pthread_t thread;
 };
 
-/* Milliseconds until something is due without a readable descriptor. */
-static int timeout(const struct control_thread *control, uint64_t now, uint64_t tick_at)
+/* When something besides looks at the mux's health is due without a readable descriptor. */
+static uint64_t due(const struct control_thread *control, uint64_t now, uint64_t tick_at)
 {
 	uint64_t at = cluster_sync_deadline(control->cluster);
 	int http = http_timeout(control->http);
@@ -67,11 +67,27 @@ static int timeout(const struct control_thread *control, uint64_t now, uint64_t 
 		at = control->hello->send_at;
 	if (tick_at < at)
 		at = tick_at;
-	if (health_deadline(&control->health) < at)
-		at = health_deadline(&control->health);
 	if (control->has_ticks && now + STEERING_TICK_MS < at)
 		at = now + STEERING_TICK_MS;
-	return at > now ? (int)(at - now) : 0;
+	return at;
+}
+
+/* Sleeps until there is something to do, and looks at the mux's health meanwhile. */
+static void wait_for_work(struct control_thread *control, uint64_t tick_at)
+{
+	struct sick_withdrawal *sick = &control->cluster->sick;
+	const enum ailment had = sick->of_mux;
+	struct epoll_event ready[8];
+	uint64_t now = clock_ms(), at = due(control, now, tick_at);
+	int count = 0;
+
+	while (!count && now < at && sick->of_mux == had) {
+		uint64_t look_at = health_deadline(&control->health), until = look_at < at ? look_at : at;
+
+		count = epoll_wait(control->epoll, ready, 8, until > now ? (int)(until - now) : 0);
+		now = clock_ms();
+		health_run(&control->health, sick, now);
+	}
 }
 
 /* Each part checks whether it has something to do; none of them blocks. */
@@ -88,7 +104,6 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 		cluster_sync_guard(control->cluster);
 	if (control->hello)
 		hello_receive(control->hello, now);
-	health_run(&control->health, &control->cluster->sick, now);
 	teller_socket_receive(control->teller_socket, control->teller);
 	teller_run(control->teller);
 	cluster_sync_run(control->cluster, now);
@@ -103,7 +118,6 @@ static void run(struct control_thread *control, uint64_t now, bool is_tick)
 static void *loop(void *context)
 {
 	struct control_thread *control = context;
-	struct epoll_event ready[8];
 	enum order order, before = ORDER_RUN;
 	uint64_t tick_at = 0;
 
@@ -120,7 +134,7 @@ static void *loop(void *context)
 		if (is_tick)
 			tick_at = now + TICK_MS;
 		run(control, now, is_tick);
-		epoll_wait(control->epoll, ready, 8, timeout(control, clock_ms(), tick_at));
+		wait_for_work(control, tick_at);
 	}
 	return NULL;
 }
