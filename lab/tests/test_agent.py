@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab import Lab, nginx
+from lab import Lab, nginx, topology
 from lab.deadline import until
 from lab.lab import SERVICE
 from lab.server import Server
@@ -121,6 +121,29 @@ def test_detach(agents: Lab) -> None:
         server.attach()
     until("it is not any more", lambda: listed(agents, 3).endswith("reporting"), REPORT_SECONDS, pause=0.5)
     assert not detached_alerts(agents)
+
+
+def refused_connections(lab: Lab) -> dict[int, int]:
+    return {number: agent["signals"]["refused"] for number, agent in lab.agents().items()}
+
+
+def test_a_server_that_refuses(agents: Lab) -> None:
+    """Its signals tell it from the others of its service, within a report or two."""
+    sick, client, count = agents.servers[2], agents.clients[0].namespace, 0
+    before = refused_connections(agents)
+    sick.nginx.kill()
+    try:
+        for _ in range(60):
+            try:
+                client.connect(topology.VIP, topology.VIP_PORT, REPORT_SECONDS).close()
+            except ConnectionRefusedError:
+                count += 1
+        expected = before | {2: before[2] + count}
+        assert count > 0
+        until("it is reported", lambda: refused_connections(agents) == expected, REPORT_SECONDS, pause=0.5)
+    finally:
+        sick.nginx.start()
+    until("it listens again", lambda: agents.agents()[2].get("acceptQueue"), REPORT_SECONDS, pause=0.5)
 
 
 def refused(lab: Lab) -> float:
