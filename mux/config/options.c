@@ -46,6 +46,7 @@ const char options_usage[] =
     "  --memory MB          packet memory                  (256)\n"
     "  --no-huge            run without huge pages\n"
     "  --announce tun|none  how VIPs are announced         (tun)\n"
+    "  --watchdog on|off    kills a mux that is stopped    (off)\n"
     "  --pipeline auto|interpreted|compiled  how fairlead-p4mux runs its pipeline; auto: compiled if it was built so\n"
     "                                                      (auto)\n"
     "  --packet-path auto|reference" LANES_WORDS "\n"
@@ -321,6 +322,7 @@ static const struct option table[] = {
 	{"memory", NUMBER(memory, 64, 1024 * 1024)},
 	{"no-huge", BOOL(no_huge, true_false), .alone = true},
 	{"announce", ENUM(announce, announces)},
+	{"watchdog", BOOL(watchdog, on_off)},
 	{"pipeline", ENUM(pipeline, pipelines)},
 	{"packet-path", ENUM(packet_path, paths)},
 	{"check-paths", NUMBER(check_paths, 0, OPTIONS_CHECK_PATHS_MAX)},

@@ -68,6 +68,7 @@ struct options {
 	unsigned check_paths;                                /* --check-paths: one burst in so many; 0: none */
 	bool no_exception;           /* not a flag: raw ports without a way to the kernel, for benchmarks */
 	enum announce announce;      /* --announce */
+	bool watchdog;               /* --watchdog (watchdog.h) */
 	enum pipeline_mode pipeline; /* --pipeline, of fairlead-p4mux */
 	struct lag_limits behind;    /* --behind-seconds, --behind-generations */
 	bool has_tag_key;            /* --tag-key: a file with the cluster's key, or two */

@@ -68,6 +68,7 @@ static void defaults_are_as_documented(void **state)
 	assert_int_equal(o.memory, 256);
 	assert_false(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_TUN);
+	assert_false(o.watchdog);
 	assert_string_equal(o.root, "/fairlead");
 	assert_string_equal(o.state_dir, "/var/lib/fairlead/mux");
 	assert_int_equal(o.withdraw_wait, 2);
@@ -88,7 +89,7 @@ static void every_flag_is_accepted(void **state)
 		"--id=m.2_x-y|--zookeeper|a:1,[2001:db8::1]:2,c:65535|--zookeeper-clear-text|on|--port|af_packet:eth0|-"
 		"-port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
-		"--announce|none|--state-dir|/s|--root|/a/"
+		"--announce|none|--watchdog|on|--state-dir|/s|--root|/a/"
 		"b|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|1000000",
 		"", &why),
 	    0);
@@ -103,6 +104,7 @@ static void every_flag_is_accepted(void **state)
 	assert_int_equal(o.memory, 1024);
 	assert_true(o.no_huge);
 	assert_int_equal(o.announce, ANNOUNCE_NONE);
+	assert_true(o.watchdog);
 	assert_string_equal(o.root, "/a/b");
 	assert_string_equal(o.state_dir, "/s");
 	assert_int_equal(o.withdraw_wait, 0);
@@ -161,6 +163,7 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--check-paths|-1", "", "--check-paths: '-1'", "0..1000000"},
 	    {BASE "|--pipeline|jit", "", "--pipeline: 'jit'", "auto, interpreted, compiled"},
 	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
+	    {BASE "|--watchdog|1", "", "--watchdog: '1'", "on, off"},
 	    {BASE "|--withdraw-wait|-1", "", "--withdraw-wait: '-1'", "0..3600"},
 	    {BASE "|--check=maybe", "", "--check: 'maybe'", "true, false"},
 	    {BASE "|--output|xml", "", "--output: 'xml'", "text, json"},

@@ -15,6 +15,7 @@
 #include "packet/burst.h"
 #include "threads/control_thread.h"
 #include "threads/drain.h"
+#include "threads/watchdog.h"
 #include "threads/worker.h"
 
 extern char **environ;
@@ -157,7 +158,9 @@ static int serve(struct program *p, struct reason *why)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	error = preflight_before_start(&p->options, why);
+	error = p->options.watchdog ? watchdog_start(why) : 0;
+	if (!error)
+		error = preflight_before_start(&p->options, why);
 	if (!error)
 		error = ports_environment(&p->options, why);
 	if (error)
