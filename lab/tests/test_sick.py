@@ -2,6 +2,8 @@
 """A mux finds that it can't forward, withdraws its VIPs and returns, with traffic that does not break."""
 
 import contextlib
+import os
+import signal
 import time
 from collections.abc import Iterator
 
@@ -11,13 +13,13 @@ from lab import Lab
 from lab.deadline import until
 from lab.lab import SERVICE
 from lab.mux import Mux
-from lab.thread import is_in_call, stopped, thread_of
+from lab.thread import is_asleep, stopped, thread_of
 
 LONG = 60
 FORWARDS_NOT_SECONDS = 3  # well below what makes a mux end whose control thread waits for a worker
 WITHDRAWN_SECONDS = 5  # on a host as busy as a test's; the log has what it took
 RETURN_SECONDS = 30
-FLOOD_SECONDS = 20
+FLOOD_SECONDS = 50
 OTHER = {"name": "other", "vips": ["10.99.0.9"], "ports": [{"protocol": "tcp", "port": 80}]}
 
 
@@ -90,12 +92,12 @@ def test_a_worker_stands_still_while_a_change_waits_for_it(lab: Lab) -> None:
         def stop_at_work() -> bool:
             """No change waits for a worker that sleeps."""
             still.enter_context(stopped(worker))
-            if is_in_call(worker):
+            if is_asleep(worker):
                 still.close()
                 return False
             return True
 
-        until("the worker is stopped while it works", stop_at_work, 10, 0.01)
+        until("the worker is stopped while it works", stop_at_work, FLOOD_SECONDS - 20, 0.001)
         with still:
             began = time.monotonic()
             lab.api("POST", "/v1/services", OTHER)
@@ -110,3 +112,30 @@ def test_a_worker_stands_still_while_a_change_waits_for_it(lab: Lab) -> None:
         traffic.wait_quiet()
     assert traffic.total is not None
     assert traffic.total["broken"] == 0, "\n".join(map(str, traffic.broken()[:10]))
+
+
+@pytest.mark.long
+def test_a_stopped_process_is_killed(lab: Lab) -> None:
+    """It can't withdraw; what kills it lets the kernel do so."""
+    mux = lab.muxes[1]
+    usual = list(mux.process.argv)
+    lab.kill_mux(1)
+    mux.process.argv += ["--watchdog", "on"]
+    try:
+        lab.start_mux(1)
+        lab.wait_announced()
+        with lab.traffic(long=LONG, short_rate=20) as traffic:
+            traffic.wait_open()
+            began = time.monotonic()
+            os.kill(mux.process.pid, signal.SIGSTOP)
+            until("the router loses it", lambda: mux.address not in lab.router.vip_hops(), WITHDRAWN_SECONDS, 0.01)
+            print(f"{mux.name}: withdrawn after {time.monotonic() - began:.3f} s")
+            until("it has ended", lambda: not mux.process.alive, 10)
+            traffic.wait_quiet()
+        assert traffic.total is not None
+        print(f"slowest answer: {traffic.total['slowest_ms']:.0f} ms")
+        assert traffic.total["broken"] == 0, "\n".join(map(str, traffic.broken()[:10]))
+    finally:
+        mux.process.argv[:] = usual
+    lab.start_mux(1)
+    lab.wait_announced()
