@@ -2,11 +2,14 @@
 package io.fairlead.controller.resources.replay;
 
 import io.fairlead.controller.core.image.ServiceConfig;
+import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.steering.FlowHash;
 import io.fairlead.controller.core.steering.SteeringMethod;
 import io.fairlead.controller.core.words.Affinity;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
  * The connections of a service that a recording has, each once: a hash table in columns, 37 bytes a
@@ -30,6 +33,7 @@ public final class FlowTable implements FlowRecord.Sink {
   private static final byte BEGUN = 4;
 
   private final ServiceConfig config;
+  private final Set<Address> vips;
   private final int most;
   private long[] keys;
   private long[] starts;
@@ -57,6 +61,10 @@ public final class FlowTable implements FlowRecord.Sink {
 
   FlowTable(ServiceConfig config, int most) {
     this.config = config;
+    vips =
+        config.vips().stream()
+            .map(vip -> Address.parse(vip).orElseThrow())
+            .collect(Collectors.toUnmodifiableSet());
     this.most = most;
     allocate(1 << 12);
   }
@@ -101,7 +109,7 @@ public final class FlowTable implements FlowRecord.Sink {
     ServiceConfig.Port port =
         new ServiceConfig.Port(
             flow.protocol() == FlowRecord.TCP ? "tcp" : "udp", flow.destinationPort());
-    if (!config.ports().contains(port) || !config.vips().contains(flow.destination().toString())) {
+    if (!config.ports().contains(port) || !vips.contains(flow.destination())) {
       others++;
       return;
     }

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * Flows as text: a line with the names of the columns, then a line for each flow, with commas
@@ -26,6 +27,8 @@ final class TextFile {
   private static final List<String> OPTIONAL = List.of("packets", "bytes");
   private static final String COLUMNS =
       String.join(",", REQUIRED) + ", each once, and packets, bytes";
+  private static final Pattern NUMBER = Pattern.compile("[0-9]{1,19}");
+  private static final Pattern SECONDS = Pattern.compile("[0-9]{1,10}([.][0-9]{1,9})?");
   private static final int LINE_MAX = 4096;
   private static final String TIMES =
       "2026-11-30T20:15:00.250Z, or Unix seconds such as 1796069700.25";
@@ -150,7 +153,7 @@ final class TextFile {
 
   private long number(String name, long most) throws BadFlowsException {
     String text = field(name);
-    boolean isNumber = text.matches("[0-9]{1,19}");
+    boolean isNumber = NUMBER.matcher(text).matches();
     BigInteger number = isNumber ? new BigInteger(text) : BigInteger.ONE.negate();
     if (!isNumber || number.compareTo(BigInteger.valueOf(most)) > 0) {
       throw refused(name, "0.." + most, text);
@@ -169,7 +172,7 @@ final class TextFile {
 
   /** -1 if it is no time. */
   private static long millis(String text) {
-    if (text.matches("[0-9]{1,10}([.][0-9]{1,9})?")) {
+    if (SECONDS.matcher(text).matches()) {
       String[] parts = text.split("[.]");
       String fraction = parts.length > 1 ? (parts[1] + "000").substring(0, 3) : "0";
       return Long.parseLong(parts[0]) * 1000 + Long.parseLong(fraction);
