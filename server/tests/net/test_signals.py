@@ -12,6 +12,7 @@ from agent_world import SECONDS, UNREACHED, VIP, VIP2, VIP6, World, service, unt
 from fake_controller import FakeController
 
 from lab.deadline import LabError, until
+from lab.namespace import Namespace
 
 __all__ = ["world"]
 
@@ -101,11 +102,11 @@ def test_strays(world: World) -> None:
         code += f"send([ip / TCP(sport=50001, dport=80, flags=each) for each in {flags}])"
         world.namespace.run(sys.executable, "-c", code)
 
-    stray("A", "R", "S")
-    assert counted(until_signals(controller, resetsSent=1, refused=1)) == (0, 1, 1, 0)
+    stray("A", "R", "S", "SA")
+    assert counted(until_signals(controller, resetsSent=2, refused=1)) == (0, 1, 2, 0)
     listener = world.listen(VIP)
     stray("PA", "FA")
-    assert counted(until_signals(controller, resetsSent=3)) == (0, 1, 3, 0)
+    assert counted(until_signals(controller, resetsSent=4)) == (0, 1, 4, 0)
     listener.close()
     world.stop()
 
@@ -171,6 +172,11 @@ def unacknowledged(end: socket.socket) -> int:
     return struct.unpack("i", fcntl.ioctl(end, termios.TIOCOUTQ, bytes(4)))[0]
 
 
+def round_trip(end: socket.socket) -> int:
+    """Microseconds, by the kernel: tcpi_rtt."""
+    return struct.unpack_from("I", end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 72), 68)[0]
+
+
 def test_round_trip_times(world: World) -> None:
     """Clients of one VIP acknowledge late, by the kernel's timer for such: 40 ms."""
     controller = start(world, service(), service("api", 2, (VIP2,)))
@@ -182,12 +188,15 @@ def test_round_trip_times(world: World) -> None:
             end.sendall(b"x")
             until("the client acknowledges", lambda end=end: unacknowledged(end) == 0, SECONDS)
             client.recv(1)
+        if vip == VIP:
+            at_last = round_trip(end)
         client.close()
         end.close()
     late = until_signals(controller, rttSamples=1)
     soon = until_signals(controller, "api", rttSamples=1)
     assert (late["rttSamples"], soon["rttSamples"]) == (1, 1)
     assert late["rttMicroseconds"] > 10_000 > soon["rttMicroseconds"] > 0
+    assert at_last / 2 < late["rttMicroseconds"] < 2 * at_last, "the end of the connection is one more measurement"
     world.stop()
 
 
@@ -202,6 +211,27 @@ def test_signals_stay_with_their_service(world: World) -> None:
     refused(world, VIP2)
     assert until_signals(controller, "api", refused=1)["refused"] == 1
     assert known(controller)["refused"] == 1
+    world.stop()
+
+
+def test_other_namespaces(world: World) -> None:
+    """The same addresses elsewhere on the machine are not this server's."""
+    controller = start(world)
+    other = Namespace(f"{world.namespace.name}x")
+    other.create()
+    world.open.callback(other.delete)
+    other.ip("link set lo up", f"addr add {VIP}/32 dev lo")
+    with pytest.raises(ConnectionRefusedError):
+        other.connect(VIP, 80, SECONDS)
+    with other.inside():
+        listener = world.open.enter_context(socket.create_server((VIP, 80)))
+    client = world.open.enter_context(other.connect(VIP, 80, SECONDS))
+    reset(listener.accept()[0])
+    with pytest.raises(ConnectionResetError):
+        client.recv(1)
+    refused(world, VIP)
+    assert counted(until_signals(controller, refused=1)) == (0, 1, 0, 0)
+    assert known(controller)["rttSamples"] == 0
     world.stop()
 
 
