@@ -17,24 +17,30 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Whether staged changes go on, by what agents report since the latest step. The counters at its
- * beginning are soft state of the leader: a new leader waits for a whole bake again before it goes
- * on, as it knows no earlier ones. Without signals only the time counts.
+ * Whether staged changes go on, by what agents report since the latest step. A step bakes from the
+ * first report on, at its beginning or later, that the leader has of each changed backend: so a new
+ * leader waits for a whole bake again. Without signals only the time counts.
  */
 public final class StageGate {
+  /** For which agents that are not heard may take to report, as they do every 10 s. */
+  private static final int HEARING_SECONDS = 15;
+
   /** Others that are compared with, at most. */
   private static final int OTHERS_MAX = 1000;
 
   /** The step that is looked at, and what was known at its beginning. */
   private static final class Track {
     private final Stage stage;
-    private final Instant begun;
+
+    /** Since when all changed backends are counted whose agents report. */
+    private Instant counting;
+
     private final Map<Integer, SignalCounts> first = new HashMap<>();
     private Judgement judgement;
 
-    private Track(Stage stage, Instant begun) {
+    private Track(Stage stage, Instant counting) {
       this.stage = stage;
-      this.begun = begun;
+      this.counting = counting;
     }
   }
 
@@ -89,17 +95,20 @@ public final class StageGate {
     int reporting = 0;
     boolean isSilent = false;
     for (Member member : image.pool().values()) {
+      boolean isHeard = false;
       boolean isStaged = stage.former().containsKey(member.id());
       if (member.weight() == 0 || (isStaged ? !isRaised(stage, member) : reporting == OTHERS_MAX)) {
         continue;
       }
       if (isStaged) {
         live.watch(service, member.id());
+        isHeard = track.first.containsKey(member.id());
       }
       Optional<Counts> counts = counts(track, service, member.id());
       if (isStaged) {
         counts.ifPresent(found -> raised.put(member.id(), found));
-        isSilent |= counts.isEmpty() && track.first.containsKey(member.id());
+        isSilent |= counts.isEmpty() && isHeard;
+        track.counting = counts.isPresent() && !isHeard ? now : track.counting;
       } else if (counts.isPresent()) {
         others = others.plus(counts.get());
         reporting++;
@@ -107,8 +116,8 @@ public final class StageGate {
     }
     Instant due =
         raised.isEmpty()
-            ? Instant.ofEpochSecond(stage.due())
-            : track.begun.plusSeconds(stage.bakeSeconds());
+            ? Instant.ofEpochSecond(stage.since() + Math.max(stage.bakeSeconds(), HEARING_SECONDS))
+            : track.counting.plusSeconds(stage.bakeSeconds());
     return Judgement.of(
         image.config().stagesOrDefault(), raised, others, isSilent, now.isBefore(due));
   }

@@ -34,7 +34,7 @@ class StageGateTest {
   private final Map<Integer, Signals> signals = new HashMap<>();
   private final ServerSignals reported = (service, id) -> Optional.ofNullable(signals.get(id));
   private StageGate gate = gate();
-  private ServiceImage image = staged();
+  private ServiceImage image = staged(BAKE);
   private long now = NOW;
 
   private StageGate gate() {
@@ -42,14 +42,14 @@ class StageGateTest {
   }
 
   /** Backend 3 is added to two others in two steps. */
-  private static ServiceImage staged() {
+  private static ServiceImage staged(int bake) {
     ServiceImage before =
         ServiceImage.create(
             ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), NOW);
     ServiceImage pool =
         PoolPlan.of(before, List.of(add(1), add(2)), ofEpochSecond(NOW), WriteOptions.COMMIT)
             .after();
-    Stages stages = new Stages("1,100", Optional.of(BAKE));
+    Stages stages = new Stages("1,100", Optional.of(bake));
     return PoolPlan.of(
             pool,
             List.of(add(3)),
@@ -172,6 +172,28 @@ class StageGateTest {
     assertThat(look().kind()).isEqualTo(Kind.WAITS);
     assertThat(look().words()).contains("fallen silent");
     report(3, 9, 0, 0);
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+  }
+
+  @Test
+  void aStepBakesFromTheFirstReportOn() {
+    look();
+    now += 40;
+    report(3, 0, 0, 0);
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now += BAKE - 1;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now++;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+  }
+
+  @Test
+  void aShortStepLeavesAgentsTheTimeToReport() {
+    image = staged(1);
+    look();
+    now += 14;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now++;
     assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
   }
 
