@@ -15,8 +15,9 @@ from lab.traffic import Traffic
 from lab.variant import Variant
 
 WINDOW = 20  # seconds
-BAKE = 6
-RATE = 150  # new connections in a second
+LONG_BAKE = 45  # of the bad server: at 1 % it gets a connection in 1.5 s
+BAKE = 5
+RATE = 200  # new connections in a second
 STAGES = "1,10,100"
 OUT_SECONDS = 60
 REPORTS_SECONDS = 45
@@ -42,10 +43,10 @@ def status(lab: Lab) -> Any:
     return lab.api("GET", f"/v1/services/{SERVICE}/stage")
 
 
-def add(lab: Lab, server: Server) -> Any:
+def add(lab: Lab, server: Server, bake: int) -> Any:
     lab.wait_server(server)
     body = {"address": server.address, "weight": 100}
-    query = f"stage={STAGES}&bake={BAKE}"
+    query = f"stage={STAGES}&bake={bake}"
     return lab.api("PUT", f"/v1/services/{SERVICE}/backends/{server.number}?{query}", body)
 
 
@@ -68,7 +69,7 @@ def test_a_server_that_resets_everything_is_out_in_a_minute(lab: Lab, traffic: T
     server.start()
     before = len(traffic.seconds())
     began = time.monotonic()
-    plan = add(lab, server)
+    plan = add(lab, server, LONG_BAKE)
     assert plan["staging"]["share"] == 0.01
     until("the change is rolled back", lambda: status(lab)["staging"]["state"] != "running", OUT_SECONDS, pause=0.2)
     took = time.monotonic() - began
@@ -93,9 +94,10 @@ def test_a_server_that_resets_everything_is_out_in_a_minute(lab: Lab, traffic: T
     assert len(traffic.broken()) == quiet
 
 
+@pytest.mark.long  # StageServiceTest goes through all steps, with an injected clock
 def test_a_good_server_gets_all_of_its_share(lab: Lab, traffic: Traffic) -> None:
     before = len(traffic.broken())
-    add(lab, lab.start_server(4))
+    add(lab, lab.start_server(4), BAKE)
     shares = []
 
     def ended() -> bool:
