@@ -11,11 +11,14 @@
 #include "control/withdrawal/lag_withdrawal.h"
 #include "control/service/ring_steps.h"
 
+/* Our node has some 60 bytes for each service, which ZooKeeper writes thrice and controllers read. */
 static void note_change(struct cluster_sync *cluster)
 {
 	uint32_t muxes = cluster->peers->alive;
 	uint64_t spread = muxes > 1 ? (uint64_t)(muxes - 1) * REGISTRATION_SPREAD_MS : 0;
+	uint64_t least = (uint64_t)cluster->services->count * REGISTRATION_SERVICE_MS;
 
+	spread = spread > least ? spread : least;
 	registration_changed(cluster->registration,
 			     spread < REGISTRATION_SPREAD_MAX_MS ? (uint32_t)spread : REGISTRATION_SPREAD_MAX_MS);
 }

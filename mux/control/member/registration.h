@@ -31,6 +31,7 @@ enum registration_numbers {
 	REGISTRATION_RETRY_MS = 1000,
 	REGISTRATION_SESSIONS = 2,         /* a server ends a session up to a tick late, and learns of it later still */
 	REGISTRATION_SPREAD_MS = 10,       /* for each other live mux, */
+	REGISTRATION_SERVICE_MS = 1,       /* or for each service, whichever is more, */
 	REGISTRATION_SPREAD_MAX_MS = 1000, /* up to this: readers of the nodes rely on it */
 };
 
