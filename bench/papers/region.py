@@ -33,7 +33,7 @@ class Region:
     mux_cores: int = 8
     mux_gb: float = 16.0
     gbps: float = 10.0  # of a link
-    writers: int = 4
+    writers: int = 32
     controller_cores: int = 2
     controller_gb: float = 4.0
     zookeeper_cores: int = 6  # of all its servers
@@ -88,6 +88,7 @@ def costs(results):
     churn = agent["real"][0]["churn"]
     # The first change is left out: the muxes had just started and read more than it.
     small = [row for row in size["propagation"][1:] if row["size"] == 1]
+    rate = results["commit_rate"]["rows"][-1]
     whole = services["muxProcessor"] / services["services"]
     return {
         "packet": 1 / ports["mux"]["cpu"],
@@ -105,6 +106,8 @@ def costs(results):
         "changeBytes": statistics.median(row["bytesMost"] for row in small),
         "snapshotBucketBytes": size["snapshotBytes"] / size["buckets"],
         "changeSeconds": services["changeAnsweredMedian"],
+        # At the highest rate, at which the controller has compiled most.
+        "controllerChangeSeconds": rate["cores"]["controller"] * rate["allServedSeconds"] / rate["changes"],
         "loadSeconds": services["controllerLoads"] / services["services"],
         "serviceHeap": services["heap"]["used"] * 1e6 / services["services"] / services["buckets"],
         "reportSeconds": agents["rows"][0]["processorMicrosecondsPerReport"] / 1e6,
@@ -135,6 +138,14 @@ def needs(region, cost):
         Need("mux", "memory, rings", buckets * cost["muxBucketBytes"], region.mux_gb * 1e9, "bytes", "buckets"),
         Need(
             "controller", "writers that are busy", changed * cost["changeSeconds"], region.writers, "writers", "changes"
+        ),
+        Need(
+            "controller",
+            "processor, changes",
+            changed * cost["controllerChangeSeconds"],
+            region.controller_cores,
+            "cores",
+            "changes",
         ),
         Need(
             "ZooKeeper",

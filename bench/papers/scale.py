@@ -17,7 +17,7 @@ from bench.lib.command import RESULTS, ROOT, die, keep, load
 from bench.papers import region as regions
 from bench.papers.steps import commit, kept_commit
 
-BENCHMARKS = ("mux", "size", "agents", "services", "arrays", "agent", "server_bpf")
+BENCHMARKS = ("mux", "size", "agents", "services", "commit_rate", "arrays", "agent", "server_bpf")
 DOCS = ROOT / "docs/research/scale.md"
 RATES = {
     "muxes": "Beamer 6.4 has 100",
@@ -32,7 +32,7 @@ RATES = {
     "mux_cores": "of a mux",
     "mux_gb": "memory of a mux",
     "gbps": "of each link",
-    "writers": "changes that a controller commits at a time; FairleadController has 4 threads",
+    "writers": "changes that a controller commits at a time, as the class Threads has it",
     "controller_cores": "of the controller that leads",
     "controller_gb": "memory of the controller",
     "zookeeper_cores": "of all ZooKeeper servers together",

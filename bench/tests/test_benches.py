@@ -25,6 +25,7 @@ SCRIPTS = {
     "agents": "--agents 20 --services 2 --buckets 4096 --seconds 12 --settle 2".split(),
     "hostile": "--agents 30 --seconds 4".split(),
     "services": [*HERE, *f"{FEW} 3 --services 3".split()],
+    "commit_rate": [*HERE, *"--services 3 --muxes 2 --rates 20 --seconds 2 --warm-up 0".split()],
     "fairleadctl": ["--runs", "1"],
     "holds": "--buckets 4096 --servers 16".split(),
     "hunt": "--seeds 1 --warm 200 --queries 2000 --loads 0.5,0.87".split(),

@@ -15,9 +15,9 @@ from bench.papers.region import GUE_BYTES, LENGTH, Region, needs, simulate, star
 COST = {
     "packet": 1e-7, "packetManyServices": 1e-7, "secondCore": 0.5, "muxBucketBytes": 8.0, "muxServiceSeconds": 0.001,
     "muxChangeSeconds": 0.002, "zookeeperMuxSeconds": 0.0001, "propagation": 0.05, "changeBytes": 1000.0,
-    "snapshotBucketBytes": 0.25, "changeSeconds": 0.02, "loadSeconds": 0.01, "serviceHeap": 10.0, "reportSeconds": 1e-4,
-    "agentHeap": 1000.0, "controllerBase": 1e8, "agentConnectionSeconds": 1e-6, "agentConnectionBytes": 50.0,
-    "deliverSeconds": 2e-7,
+    "snapshotBucketBytes": 0.25, "changeSeconds": 0.02, "controllerChangeSeconds": 0.004, "loadSeconds": 0.01,
+    "serviceHeap": 10.0, "reportSeconds": 1e-4, "agentHeap": 1000.0, "controllerBase": 1e8,
+    "agentConnectionSeconds": 1e-6, "agentConnectionBytes": 50.0, "deliverSeconds": 2e-7,
 }  # fmt: skip
 SMALL = Region(
     muxes=10, backends=1000, services=200, connections=5000, opened=100, packets=50, changes=6, report=5, buckets=1024
@@ -42,7 +42,8 @@ def test_needs_are_what_naive_arithmetic_says():
         ("mux", "link, packets out"): (each * (LENGTH + GUE_BYTES), 1.25e9),
         ("mux", "link, changes in"): (changes * 1000, 1.25e9),
         ("mux", "memory, rings"): (200 * 1024 * 8, 16e9),
-        ("controller", "writers that are busy"): (changes * 0.02, 4),
+        ("controller", "writers that are busy"): (changes * 0.02, 32),
+        ("controller", "processor, changes"): (changes * 0.004, 2),
         ("controller", "processor, reports"): (1000 / 5 * 1e-4, 2),
         ("controller", "memory"): (1e8 + 200 * 1024 * 10 + 1000 * 1000, 4e9),
         ("ZooKeeper", "processor, muxes that read"): (changes * 10 * 0.0001, 6),
@@ -141,7 +142,7 @@ def test_malformed_options_are_refused_with_a_reason(words: list[str], message: 
 
 
 def test_results_that_are_missing_are_named(tmp_path: Path):
-    for name in ("mux", "size", "agents", "services", "arrays", "agent"):
+    for name in ("mux", "size", "agents", "services", "commit_rate", "arrays", "agent"):
         shutil.copy(RESULTS / f"{name}.json", tmp_path)
     done = scale("--results", tmp_path, "--json", tmp_path / "scale.json", code=1)
     assert "server_bpf.json is not readable as JSON" in done.stderr
