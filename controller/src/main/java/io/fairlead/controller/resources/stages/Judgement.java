@@ -3,7 +3,6 @@ package io.fairlead.controller.resources.stages;
 
 import io.fairlead.controller.core.image.ServiceConfig.StageSettings;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.stream.Stream;
@@ -45,12 +44,13 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
       Counts others,
       boolean isSilent,
       boolean isEarly) {
-    for (Map.Entry<Integer, Counts> each : raised.entrySet()) {
-      Optional<String> fault = fault(settings, each.getValue(), others);
-      if (fault.isPresent()) {
-        String words = "backend %d: %s".formatted(each.getKey(), fault.get());
-        return new Judgement(Kind.FAILS, words, raised, others);
-      }
+    Optional<String> fault = fault(settings, settings.minimumEvents(), raised, others);
+    if (fault.isPresent()) {
+      return new Judgement(Kind.FAILS, fault.get(), raised, others);
+    }
+    Optional<String> suspicion = fault(settings, 1, raised, others);
+    if (suspicion.isPresent()) {
+      return new Judgement(Kind.WAITS, suspicion.get() + "; too few to roll back", raised, others);
     }
     if (isSilent) {
       return new Judgement(
@@ -64,11 +64,23 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
     return new Judgement(isEarly ? Kind.WAITS : Kind.GOES_ON, words, raised, others);
   }
 
-  /** What is worse than the service allows, in words. */
-  private static Optional<String> fault(StageSettings settings, Counts counts, Counts others) {
+  /** Which backend is worse than the service allows, and how, in words. */
+  private static Optional<String> fault(
+      StageSettings settings, int minimumEvents, SortedMap<Integer, Counts> raised, Counts others) {
+    return raised.entrySet().stream()
+        .flatMap(
+            each ->
+                fault(settings, minimumEvents, each.getValue(), others).stream()
+                    .map(words -> "backend %d: %s".formatted(each.getKey(), words)))
+        .findFirst();
+  }
+
+  private static Optional<String> fault(
+      StageSettings settings, int minimumEvents, Counts counts, Counts others) {
     return Stream.of(
             rate(
                 settings,
+                minimumEvents,
                 "connections refused",
                 counts.refused(),
                 counts.attempts(),
@@ -77,6 +89,7 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
                 1),
             rate(
                 settings,
+                minimumEvents,
                 "connections reset",
                 counts.resets(),
                 counts.opened(),
@@ -85,6 +98,7 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
                 1),
             rate(
                 settings,
+                minimumEvents,
                 "segments sent again",
                 counts.retransmitted(),
                 counts.segments(),
@@ -99,6 +113,7 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
   /** Connections that were opened earlier may be reset: events count as trials, too. */
   private static Optional<String> rate(
       StageSettings settings,
+      int minimumEvents,
       String what,
       long events,
       long trials,
@@ -110,7 +125,7 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
     long otherCounted = otherEvents / burst;
     long otherOf = Math.max(otherCounted, otherTrials / burst);
     boolean isBad =
-        counted >= settings.minimumEvents()
+        counted >= minimumEvents
             && Rates.exceeds(counted, of, ALLOWED)
             && (otherOf == 0
                 || Rates.exceeds(

@@ -102,7 +102,6 @@ class StageGateTest {
       value = {
         "0 | 0 | 0 | 0 | 0 | 1 | ",
         "3 | 0 | 1 | 0 | 0 | 1 | ", // a single reset
-        "2 | 0 | 2 | 0 | 0 | 1 | ", // fewer than the minimum
         "3 | 0 | 3 | 0 | 0 | 1 | 3 of 3 connections reset, of the others 2 of 1000",
         "0 | 12 | 0 | 0 | 0 | 1 | 12 of 12 connections refused, of the others 1 of 1001",
         "1000 | 0 | 5 | 0 | 0 | 1 | ", // within what is always allowed
@@ -143,6 +142,20 @@ class StageGateTest {
     report(1, 1000, 0, 900);
     report(3, 10, 0, 10);
     assertThat(look().kind()).isEqualTo(Kind.WAITS);
+  }
+
+  @Test
+  void tooFewEventsToRollBackHoldTheStep() {
+    report(3, 0, 0, 0);
+    look();
+    report(3, 2, 0, 2);
+    now += BAKE;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    assertThat(look().words())
+        .isEqualTo(
+            "backend 3: 2 of 2 connections reset, of the others 0 of 0; too few to roll back");
+    report(3, 40, 0, 2);
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
   }
 
   @Test
