@@ -3,7 +3,6 @@ package io.fairlead.controller.resources.backends;
 
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.image.ServiceImage;
-import io.fairlead.controller.core.ring.Backend;
 import io.fairlead.controller.core.ring.History;
 import io.fairlead.controller.core.ring.Ring;
 import java.time.Instant;
@@ -14,8 +13,8 @@ import java.time.Instant;
  * change of backends ends those whose window is over ({@link ServiceConfig#closedUntil}).
  */
 public final class Reserved {
-  /** Unix seconds by id, 0 for those that are free. */
-  private final long[] until = new long[Backend.MAX + 1];
+  /** Unix seconds by the ids of the ring, 0 for those that are free. */
+  private final long[] until;
 
   private final Instant now;
 
@@ -23,6 +22,7 @@ public final class Reserved {
     this.now = now;
     long second = now.getEpochSecond();
     Ring ring = image.ring();
+    until = new long[ring.ids()];
     ServiceConfig config = image.config();
     for (int bucket = 0; bucket < ring.buckets(); bucket++) {
       History history = ring.history(bucket);
@@ -35,11 +35,11 @@ public final class Reserved {
   }
 
   boolean has(int id) {
-    return until[id] > 0;
+    return id < until.length && until[id] > 0;
   }
 
   /** Seconds for which packets may still be chained to the backend, 0 if they are not. */
   public long secondsLeft(int id) {
-    return until[id] == 0 ? 0 : until[id] - now.getEpochSecond();
+    return has(id) ? until[id] - now.getEpochSecond() : 0;
   }
 }
