@@ -242,7 +242,8 @@ public record PoolPlan(ServiceImage after, Delta delta, Result result) {
     SortedMap<Integer, Member> pool = PoolRules.change(before, changes, committed);
     Unhealthy health = OutageRules.weighed(before, changes, pool, committed);
     Transitions transitions =
-        SlowStartRules.after(before, changes, pool, committed)
+        before
+            .transitions()
             .draining(StageRules.drains(before, stage, committed), committed)
             .with(health)
             .with(stage.ended(Stage.Outcome.ROLLED_BACK, committed, why), committed)

@@ -209,6 +209,23 @@ class StageTest {
     assertThat(image.transitions().drains().get(4).weight()).isEqualTo(100);
   }
 
+  @Test
+  void aBackendThatStartsSlowlyGoesOnWithIt() {
+    pool(3);
+    change(WriteOptions.COMMIT, add(4));
+    assertThat(owned(4)).as("5 % of its share").isBetween(100, 150);
+    change(STAGED, weight(4, 200));
+    assertThat(owned(4)).as("and at first 1 % of what the change moves").isBetween(100, 155);
+    rollBack();
+    assertThat(owned(4)).as("5 s of 200 later").isBetween(100, 220);
+    change(STAGED, weight(4, 200));
+    now += 200;
+    image = PoolPlan.step(image, ofEpochSecond(now)).after();
+    assertThat(owned(4)).as("1 % beyond the weight before").isBetween(2048, 2070);
+    rollBack();
+    assertThat(owned(4)).isBetween(2047, 2049);
+  }
+
   private static OutageRules.Order out(int id) {
     SortedMap<Integer, String> out = new TreeMap<>();
     out.put(id, "refused");

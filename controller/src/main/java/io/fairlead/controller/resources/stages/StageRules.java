@@ -8,6 +8,7 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.core.image.ServiceImage.Member;
 import io.fairlead.controller.core.image.Stage;
 import io.fairlead.controller.core.image.Transitions;
+import io.fairlead.controller.core.image.Transitions.SlowStart;
 import io.fairlead.controller.core.words.AssignmentMethod;
 import io.fairlead.controller.resources.backends.Change;
 import io.fairlead.controller.resources.plane.Refusal;
@@ -80,7 +81,8 @@ public final class StageRules {
   /**
    * The transitions with the weights that {@code pool} changes staged, if the options or the
    * service say so: those that remain above 0, of backends that have been in service or are new.
-   * Where no backend had a weight before, they count at once.
+   * Where no backend had a weight before, they count at once. One that starts slowly goes on with
+   * it: else all of its weight before would count at once.
    *
    * @param state after the change
    * @throws Refusal if another change is staged that this one contradicts
@@ -126,7 +128,18 @@ public final class StageRules {
           former.size() + " changed backends",
           "at most %d in a staged change".formatted(Transitions.MAX));
     }
-    return state.without(former.keySet()).with(Stage.of(steps.get(), former, now), now);
+    SortedMap<Integer, SlowStart> starts = new TreeMap<>(state.slowStarts());
+    starts.keySet().removeAll(former.keySet());
+    before
+        .transitions()
+        .slowStarts()
+        .forEach(
+            (id, start) -> {
+              if (former.containsKey(id)) {
+                starts.put(id, start);
+              }
+            });
+    return state.withSlowStarts(starts).with(Stage.of(steps.get(), former, now), now);
   }
 
   private static Optional<Stage.Steps> steps(ServiceConfig config, WriteOptions options) {
