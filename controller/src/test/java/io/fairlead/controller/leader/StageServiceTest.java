@@ -77,8 +77,21 @@ class StageServiceTest {
     return Shown.backends(controller, "web").get(3).buckets();
   }
 
+  /** Until the leader has looked at the change at the present time. */
+  private void awaitLook() {
+    await()
+        .atMost(SOON)
+        .until(
+            () ->
+                controller
+                    .plane()
+                    .read("web", each -> controller.softState().stages().seen(each.image()))
+                    .isPresent());
+  }
+
   /** Until a poll has made of the time what there is to make. */
   private void at(long seconds, double share) {
+    awaitLook();
     clock.set(seconds);
     await().atMost(SOON).until(() -> staging().share() == share);
   }
@@ -120,6 +133,7 @@ class StageServiceTest {
     controller = next;
     assertThat(next.awaitLeader(SOON)).isTrue();
     assertThat(staging().share()).isEqualTo(0.1);
+    awaitLook();
     clock.set(NOW + 119);
     await().during(Duration.ofMillis(1200)).atMost(SOON).until(() -> owned() == 25);
     at(NOW + 120, 1);

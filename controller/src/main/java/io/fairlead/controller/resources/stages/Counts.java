@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.stages;
 
+import static com.google.common.math.LongMath.saturatedAdd;
+
 import io.fairlead.controller.resources.agents.SignalCounts;
 
 /**
@@ -33,19 +35,19 @@ public record Counts(
   }
 
   Counts plus(Counts other) {
-    long samples = rttSamples + other.rttSamples;
+    long samples = saturatedAdd(rttSamples, other.rttSamples);
     return new Counts(
-        opened + other.opened,
-        refused + other.refused,
-        resets + other.resets,
-        retransmitted + other.retransmitted,
-        segments + other.segments,
+        saturatedAdd(opened, other.opened),
+        saturatedAdd(refused, other.refused),
+        saturatedAdd(resets, other.resets),
+        saturatedAdd(retransmitted, other.retransmitted),
+        saturatedAdd(segments, other.segments),
         samples,
         samples == 0 ? 0 : (rttSamples * rttMillis + other.rttSamples * other.rttMillis) / samples);
   }
 
   /** Attempts to connect. */
   long attempts() {
-    return opened + refused;
+    return saturatedAdd(opened, refused);
   }
 }

@@ -35,14 +35,14 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
       "no agent of the changed backends reports signals, so that only the time counts";
 
   /**
-   * @param isSilent whether an agent of a changed backend has fallen silent since the step
+   * @param hold why the step must not end, however long it lasts, in words
    * @param isEarly whether the step has to last longer
    */
   static Judgement of(
       StageSettings settings,
       SortedMap<Integer, Counts> raised,
       Counts others,
-      boolean isSilent,
+      Optional<String> hold,
       boolean isEarly) {
     Optional<String> fault = fault(settings, settings.minimumEvents(), raised, others);
     if (fault.isPresent()) {
@@ -52,9 +52,8 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
     if (suspicion.isPresent()) {
       return new Judgement(Kind.WAITS, suspicion.get() + "; too few to roll back", raised, others);
     }
-    if (isSilent) {
-      return new Judgement(
-          Kind.WAITS, "the agent of a changed backend has fallen silent", raised, others);
+    if (hold.isPresent()) {
+      return new Judgement(Kind.WAITS, hold.get(), raised, others);
     }
     String words =
         raised.isEmpty()
@@ -62,6 +61,12 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
             : "nothing wrong with %d connections to the changed backends"
                 .formatted(raised.values().stream().mapToLong(Counts::attempts).sum());
     return new Judgement(isEarly ? Kind.WAITS : Kind.GOES_ON, words, raised, others);
+  }
+
+  /** The same where a rollback would leave the service without a backend. */
+  Judgement withoutOthers() {
+    return new Judgement(
+        Kind.WAITS, words + "; but no other backend is in service", raised, others);
   }
 
   /** Which backend is worse than the service allows, and how, in words. */

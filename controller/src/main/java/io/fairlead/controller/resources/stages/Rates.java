@@ -14,6 +14,9 @@ final class Rates {
   /** Relative to the sum, below which further terms do not count. */
   private static final double PRECISION = 1e-12;
 
+  /** More trials count as so many at the same rate: their factorials would not be exact. */
+  private static final double TRIALS_MAX = 1e9;
+
   private Rates() {}
 
   /** Whether {@code events} of {@code trials} are too many for a rate of {@code allowed}. */
@@ -25,14 +28,18 @@ final class Rates {
   static boolean exceeds(
       long events, long trials, long otherEvents, long otherTrials, double factor) {
     double weighted = factor * trials;
-    return tail(events, events + otherEvents, weighted / (weighted + otherTrials)) < SIGNIFICANCE;
+    double all = (double) events + otherEvents;
+    return tail(events, all, weighted / (weighted + otherTrials)) < SIGNIFICANCE;
   }
 
   /**
-   * The probability of {@code events} or more successes in {@code trials}; 1 if they are no more
+   * The probability of {@code some} or more successes in {@code of} trials; 1 if they are no more
    * than expected.
    */
-  static double tail(long events, long trials, double chance) {
+  static double tail(double some, double of, double chance) {
+    double part = Math.min(1, TRIALS_MAX / of);
+    long events = (long) (some * part);
+    long trials = (long) (of * part);
     if (events <= trials * chance) {
       return 1;
     }

@@ -9,6 +9,7 @@ import io.fairlead.controller.resources.agents.LiveConnections;
 import io.fairlead.controller.resources.agents.ServerSignals;
 import io.fairlead.controller.resources.agents.ServerSignals.Signals;
 import io.fairlead.controller.resources.agents.SignalCounts;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
@@ -22,8 +23,8 @@ import java.util.TreeMap;
  * leader waits for a whole bake again. Without signals only the time counts.
  */
 public final class StageGate {
-  /** For which agents that are not heard may take to report, as they do every 10 s. */
-  private static final int HEARING_SECONDS = 15;
+  /** How long agents may take to report to a leader, as they do every 10 s. */
+  private static final Duration HEARING = Duration.ofSeconds(15);
 
   /** Others that are compared with, at most. */
   private static final int OTHERS_MAX = 1000;
@@ -32,15 +33,29 @@ public final class StageGate {
   private static final class Track {
     private final Stage stage;
 
+    /** When the step began, or this leader began to look at the change. */
+    private final Instant began;
+
     /** Since when all changed backends are counted whose agents report. */
     private Instant counting;
 
     private final Map<Integer, SignalCounts> first = new HashMap<>();
     private Judgement judgement;
 
-    private Track(Stage stage, Instant counting) {
+    private Track(Stage stage, Instant began, Instant counting) {
       this.stage = stage;
+      this.began = began;
       this.counting = counting;
+    }
+
+    /**
+     * Of the step that {@code stage} is at; {@code before} is null of a change that is new here.
+     */
+    private static Track after(Track before, Stage stage, Instant now) {
+      boolean isKnown = before != null && before.stage.started() == stage.started();
+      return isKnown && before.stage.since() == stage.since()
+          ? before
+          : new Track(stage, isKnown ? Instant.ofEpochSecond(stage.since()) : now, now);
     }
   }
 
@@ -60,14 +75,7 @@ public final class StageGate {
   public synchronized Judgement look(ServiceImage image, Instant now) {
     Stage stage = image.transitions().staging().orElseThrow();
     Track track =
-        tracks.compute(
-            image.config().id(),
-            (id, before) ->
-                before != null
-                        && before.stage.started() == stage.started()
-                        && before.stage.since() == stage.since()
-                    ? before
-                    : new Track(stage, now));
+        tracks.compute(image.config().id(), (id, before) -> Track.after(before, stage, now));
     track.judgement = judged(image, stage, track, now);
     return track.judgement;
   }
@@ -93,33 +101,39 @@ public final class StageGate {
     SortedMap<Integer, Counts> raised = new TreeMap<>();
     Counts others = Counts.NONE;
     int reporting = 0;
-    boolean isSilent = false;
-    for (Member member : image.pool().values()) {
-      boolean isHeard = false;
+    boolean areAllHeard = true;
+    boolean hasOthers = false;
+    Optional<String> hold = Optional.empty();
+    for (Member member : image.wanted().values()) {
       boolean isStaged = stage.former().containsKey(member.id());
-      if (member.weight() == 0 || (isStaged ? !isRaised(stage, member) : reporting == OTHERS_MAX)) {
-        continue;
-      }
-      if (isStaged) {
+      boolean isOut = image.transitions().health().isOut(member.id());
+      hasOthers |= !isOut && stage.former().getOrDefault(member.id(), member.weight()) > 0;
+      if (isStaged && isRaised(stage, member)) {
         live.watch(service, member.id());
-        isHeard = track.first.containsKey(member.id());
-      }
-      Optional<Counts> counts = counts(track, service, member.id());
-      if (isStaged) {
+        boolean isHeard = track.first.containsKey(member.id());
+        Optional<Counts> counts = counts(track, service, member.id());
         counts.ifPresent(found -> raised.put(member.id(), found));
-        isSilent |= counts.isEmpty() && isHeard;
+        areAllHeard &= counts.isPresent();
         track.counting = counts.isPresent() && !isHeard ? now : track.counting;
-      } else if (counts.isPresent()) {
-        others = others.plus(counts.get());
-        reporting++;
+        if (isOut) {
+          hold = Optional.of("health took backend %d out of service".formatted(member.id()));
+        } else if (counts.isEmpty() && isHeard) {
+          hold = Optional.of("the agent of a changed backend has fallen silent");
+        }
+      } else if (!isStaged && !isOut && member.weight() > 0 && reporting < OTHERS_MAX) {
+        Optional<Counts> counts = counts(track, service, member.id());
+        others = counts.map(others::plus).orElse(others);
+        reporting += counts.isPresent() ? 1 : 0;
       }
     }
-    Instant due =
+    Instant baked =
         raised.isEmpty()
-            ? Instant.ofEpochSecond(stage.since() + Math.max(stage.bakeSeconds(), HEARING_SECONDS))
+            ? Instant.ofEpochSecond(stage.due())
             : track.counting.plusSeconds(stage.bakeSeconds());
-    return Judgement.of(
-        image.config().stagesOrDefault(), raised, others, isSilent, now.isBefore(due));
+    boolean isEarly =
+        now.isBefore(baked) || !areAllHeard && now.isBefore(track.began.plus(HEARING));
+    Judgement found = Judgement.of(image.config().stagesOrDefault(), raised, others, hold, isEarly);
+    return found.kind() == Judgement.Kind.FAILS && !hasOthers ? found.withoutOthers() : found;
   }
 
   private static boolean isRaised(Stage stage, Member member) {

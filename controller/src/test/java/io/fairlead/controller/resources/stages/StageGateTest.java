@@ -2,11 +2,14 @@
 package io.fairlead.controller.resources.stages;
 
 import static io.fairlead.controller.Requests.add;
+import static io.fairlead.controller.Requests.remove;
+import static io.fairlead.controller.Requests.weight;
 import static java.time.Instant.ofEpochSecond;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fairlead.controller.Requests;
 import io.fairlead.controller.core.image.ServiceImage;
+import io.fairlead.controller.plan.OutageRules;
 import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.agents.AgentReports;
 import io.fairlead.controller.resources.agents.ServerSignals;
@@ -22,7 +25,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -43,18 +51,20 @@ class StageGateTest {
 
   /** Backend 3 is added to two others in two steps. */
   private static ServiceImage staged(int bake) {
-    ServiceImage before =
-        ServiceImage.create(
-            ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), NOW);
-    ServiceImage pool =
-        PoolPlan.of(before, List.of(add(1), add(2)), ofEpochSecond(NOW), WriteOptions.COMMIT)
-            .after();
     Stages stages = new Stages("1,100", Optional.of(bake));
     return PoolPlan.of(
-            pool,
+            pool(),
             List.of(add(3)),
             ofEpochSecond(NOW),
             WriteOptions.COMMIT.with(Optional.of(stages)))
+        .after();
+  }
+
+  private static ServiceImage pool() {
+    ServiceImage before =
+        ServiceImage.create(
+            ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)), NOW);
+    return PoolPlan.of(before, List.of(add(1), add(2)), ofEpochSecond(NOW), WriteOptions.COMMIT)
         .after();
   }
 
@@ -222,6 +232,94 @@ class StageGateTest {
     assertThat(look().kind()).isEqualTo(Kind.WAITS);
     now++;
     assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+  }
+
+  /** Its first agents report seconds after it begins to lead, when the bake may be over. */
+  @Test
+  void aNewLeaderLeavesAgentsTheTimeToReport() {
+    report(3, 0, 0, 0);
+    look();
+    signals.clear();
+    gate = gate();
+    now += BAKE + 7;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now += 9;
+    report(3, 0, 0, 0);
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    report(3, 9, 0, 9);
+    assertThat(look().kind()).isEqualTo(Kind.FAILS);
+  }
+
+  /** One that has reported before a step does not speak for one that is new. */
+  @Test
+  void aShortStepLeavesEachAgentTheTimeToReport() {
+    Stages stages = new Stages("1,100", Optional.of(1));
+    WriteOptions options = WriteOptions.COMMIT.with(Optional.of(stages));
+    image =
+        PoolPlan.of(pool(), List.of(weight(1, 200), add(3)), ofEpochSecond(NOW), options).after();
+    report(1, 0, 0, 0);
+    look();
+    now += 9;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    report(3, 0, 0, 0);
+    look();
+    report(3, 9, 0, 9);
+    assertThat(look().words()).contains("9 of 9 connections reset");
+  }
+
+  /** It gets no connection that could prove it. */
+  @Test
+  void aBackendThatHealthTookOutHoldsTheStep() {
+    report(3, 0, 0, 0);
+    look();
+    ServiceImage serving = image;
+    SortedMap<Integer, String> out = new TreeMap<>(Map.of(3, "refused"));
+    SortedSet<Integer> none = new TreeSet<>();
+    image =
+        PoolPlan.health(
+                image,
+                new OutageRules.Order(out, none, none, none),
+                ofEpochSecond(now),
+                WriteOptions.COMMIT)
+            .after();
+    now += 2 * BAKE;
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    assertThat(look().words()).isEqualTo("health took backend 3 out of service");
+    image = serving;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+  }
+
+  @Test
+  void theLastInServiceIsNotRolledBack() {
+    image =
+        PoolPlan.of(image, List.of(remove(1), remove(2)), ofEpochSecond(now), WriteOptions.COMMIT)
+            .after();
+    report(3, 0, 0, 0);
+    look();
+    report(3, 9, 0, 9);
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    assertThat(look().words())
+        .contains("9 of 9 connections reset")
+        .endsWith("but no other backend is in service");
+  }
+
+  /** What a lying agent may report, as often as it starts again. */
+  @Test
+  @Timeout(10)
+  void hugeNumbersTakeNoTime() {
+    for (int id : List.of(1, 2, 3)) {
+      report(id, 0, 0, 0);
+    }
+    look();
+    long most = Long.MAX_VALUE;
+    report(1, most, most, most, most, most, 1);
+    report(2, most, most, most, most, most, 1);
+    report(3, most, most / 2, most / 100 + 1, most / 2, most, 1);
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    report(1, most, 0, most / 2);
+    report(2, most, 0, most / 2);
+    report(3, most, 0, most);
+    assertThat(look().kind()).as("no more than twice the rate").isEqualTo(Kind.WAITS);
   }
 
   @Test
