@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.fairlead.controller.resources.replay;
 
+import com.google.common.math.LongMath;
+import com.google.common.primitives.Ints;
 import io.fairlead.controller.core.image.ServiceConfig;
 import io.fairlead.controller.core.ring.Address;
 import io.fairlead.controller.core.steering.FlowHash;
@@ -160,7 +162,7 @@ public final class FlowTable implements FlowRecord.Sink {
     // the newest arrays that were seen
     firsts[slot] = first;
     seconds[slot] = second;
-    packets[slot] = (int) Math.min(Integer.MAX_VALUE, packets[slot] + flow.packets());
+    packets[slot] = Ints.saturatedCast(LongMath.saturatedAdd(packets[slot], flow.packets()));
     if (flow.begun()) {
       flags[slot] |= BEGUN;
     }

@@ -394,6 +394,31 @@ class ForecastTest {
         });
   }
 
+  /** Exporters may say any number, and a connection may have many records. */
+  @Test
+  void numbersOfPacketsAreBounded() {
+    FlowTable table = new FlowTable(image.config());
+    FlowRecord flow = flow(1000, NOW, NOW, false);
+    for (int i = 0; i < 3; i++) {
+      table.take(
+          new FlowRecord(
+              6,
+              flow.source(),
+              1000,
+              flow.destination(),
+              80,
+              NOW,
+              NOW,
+              Long.MAX_VALUE,
+              0,
+              true,
+              false,
+              -1,
+              -1));
+    }
+    table.forEach(connection -> assertThat(connection.packets()).isEqualTo(Integer.MAX_VALUE));
+  }
+
   @Test
   void aTableHasABound() {
     FlowTable table = new FlowTable(image.config(), 5_000);
