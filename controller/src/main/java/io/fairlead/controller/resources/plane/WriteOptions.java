@@ -23,7 +23,9 @@ public record WriteOptions(
    * @param text as {@link io.fairlead.controller.core.image.Stage.Steps#parse} reads it
    * @param bakeSeconds in place of the service's
    */
-  public record Stages(String text, Optional<Integer> bakeSeconds) {}
+  public record Stages(String text, Optional<Integer> bakeSeconds) {
+    public static final Stages AT_ONCE = new Stages("100", Optional.empty());
+  }
 
   /**
    * A bucket that moves although it has as many former owners as its packets have room for loses

@@ -248,9 +248,10 @@ public final class ReplayCommand extends Verb {
     }
   }
 
+  /** All of the change, also where it would take effect in steps. */
   private PoolPlan plan(ServiceImage before, List<Change> changes, long when) {
     List<String> words = onLoss.parameters();
-    WriteOptions options = WriteOptions.PLAN;
+    WriteOptions options = WriteOptions.PLAN.with(Optional.of(WriteOptions.Stages.AT_ONCE));
     if (words.contains("force=true")) {
       options = options.with(WriteOptions.OnLoss.FORCE);
     } else if (words.contains("whenSafe=true")) {

@@ -13,6 +13,7 @@ import io.fairlead.controller.core.image.ServiceImage;
 import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.services.ServiceRules;
+import io.fairlead.controller.resources.services.ServiceSpec;
 import io.fairlead.controller.store.ServiceIds;
 import io.fairlead.controller.store.repository.Backup;
 import java.io.IOException;
@@ -21,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -42,10 +44,13 @@ class ReplayCommandTest {
 
   @BeforeEach
   void write() throws IOException {
+    write(Requests.spec("web", "10.99.0.1"));
+  }
+
+  private void write(ServiceSpec spec) throws IOException {
     ServiceImage image =
         ServiceImage.create(
-            ServiceRules.created(Requests.spec("web", "10.99.0.1"), 1, new Random(1)),
-            TAKEN.getEpochSecond() - 9000);
+            ServiceRules.created(spec, 1, new Random(1)), TAKEN.getEpochSecond() - 9000);
     image =
         PoolPlan.of(image, List.of(add(1), add(2)), TAKEN.minusSeconds(9000), WriteOptions.COMMIT)
             .after();
@@ -105,6 +110,22 @@ class ReplayCommandTest {
   }
 
   @Test
+  void aChangeThatTheServiceStagesIsReplayedAsAWhole() throws IOException {
+    Files.writeString(
+        directory.resolve("raise"),
+        "{\"changes\": [{\"op\": \"weight\", \"id\": 1, \"weight\": 300}]}");
+    CtlRun atOnce = run("-o json replay web --flows @flows --change @raise --backup @backup");
+    ServiceSpec.StageSettings stages =
+        new ServiceSpec.StageSettings(
+            Optional.of("1%,100%"), Optional.empty(), Optional.empty(), Optional.empty());
+    write(Requests.spec("web", "10.99.0.1").toBuilder().stageSettings(stages).build());
+    CtlRun staged = run("-o json replay web --flows @flows --change @raise --backup @backup");
+    assertThat(new ObjectMapper().readTree(staged.out()).path("movedBuckets").asInt())
+        .isEqualTo(new ObjectMapper().readTree(atOnce.out()).path("movedBuckets").asInt())
+        .isPositive();
+  }
+
+  @Test
   void theTimeOfTheChangeDecidesWhatIsOpen() throws IOException {
     CtlRun run =
         run(
@@ -140,6 +161,11 @@ class ReplayCommandTest {
         Arguments.of(
             "--flows @flows --change @nine --backup @backup",
             "is refused: id '9' is refused; allowed: "),
+        Arguments.of(
+            "--flows @flows --change @nowhere --backup @backup",
+            "is refused: address 'null' is refused; allowed: "),
+        Arguments.of(
+            "--flows @flows --change @weightless --backup @backup", "Cannot map `null` into type"),
         Arguments.of("--flows @flows --change @drain --backup @flows", "--backup '"),
         Arguments.of(
             "--flows @flows --change @drain --backup @backup --idle -1",
@@ -161,6 +187,10 @@ class ReplayCommandTest {
     Files.writeString(
         directory.resolve("nine"),
         "{\"changes\": [{\"op\": \"weight\", \"id\": 9, \"weight\": 0}]}");
+    Files.writeString(
+        directory.resolve("nowhere"), "{\"changes\": [{\"op\": \"add\", \"id\": 9}]}");
+    Files.writeString(
+        directory.resolve("weightless"), "{\"changes\": [{\"op\": \"weight\", \"id\": 1}]}");
     CtlRun run = run("replay web " + options);
     assertThat(run.exit()).isEqualTo(2);
     assertThat(run.out()).isEmpty();
