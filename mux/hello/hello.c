@@ -77,6 +77,12 @@ void hello_close(struct hello *hello)
 	free(hello);
 }
 
+static void plan_answer(struct hello *hello, uint64_t now_ms)
+{
+	if (hello->answer_at > now_ms && hello->answer_at < hello->send_at)
+		hello->send_at = hello->answer_at;
+}
+
 void hello_receive(struct hello *hello, uint64_t now_ms)
 {
 	hello->now_ms = now_ms;
@@ -99,6 +105,10 @@ void hello_receive(struct hello *hello, uint64_t now_ms)
 	if (hello->peers->starts != hello->starts)
 		hello->send_at = now_ms;
 	hello->starts = hello->peers->starts;
+	if (hello->peers->asks != hello->asks)
+		hello->answer_at = now_ms + HELLO_ANSWER_MS;
+	hello->asks = hello->peers->asks;
+	plan_answer(hello, now_ms);
 }
 
 void hello_join(struct hello *hello, const char *cluster)
@@ -139,6 +149,7 @@ void hello_send(struct hello *hello, const struct hello_service *services, unsig
 	unsigned at = 0;
 
 	hello->send_at = now_ms + HELLO_INTERVAL_MS - (unsigned)rand_r(&hello->seed) % HELLO_JITTER_MS;
+	plan_answer(hello, now_ms);
 	if (now_ms >= hello->expire_at) {
 		hello_peers_expire(hello->peers, now_ms);
 		hello->expire_at = now_ms + HELLO_EXPIRE_MS;

@@ -10,6 +10,7 @@
 #include "hello/hello_peers.h"
 
 enum hello_socket_numbers {
+	HELLO_ANSWER_MS = 40,    /* later, when muxes have said that they withdraw a service */
 	HELLO_JITTER_MS = 100,   /* an interval is up to this much shorter, so that muxes do not keep step */
 	HELLO_RECEIVE_MAX = 512, /* packets per hello_receive(), so that nothing else waits for long */
 	HELLO_BUFFER = 4 << 20,  /* of the socket: a second's hellos of 100 muxes with 1,000 services take 2 MB */
@@ -35,6 +36,8 @@ struct hello {
 	uint64_t now_ms;  /* of the last hello_receive() */
 	uint64_t send_at; /* milliseconds of the monotonic clock when the next hellos are due */
 	unsigned starts;  /* of others, as of the last hello_receive() */
+	unsigned asks;    /* likewise */
+	uint64_t answer_at;
 	uint64_t expire_at;
 	unsigned seed; /* of the jitter */
 };
@@ -47,7 +50,10 @@ struct hello *hello_open(const struct fl_address *self, uint16_t port, const str
 			 struct reason *why);
 void hello_close(struct hello *hello);
 
-/* Reads what has arrived. A mux that has just been started is answered at once: hellos are due then. */
+/*
+ * Reads what has arrived. A mux that has just been started is answered at once: hellos are due then. They are due
+ * HELLO_ANSWER_MS later if a mux began to say that it withdraws a service, whatever is sent until then.
+ */
 void hello_receive(struct hello *hello, uint64_t now_ms);
 
 /* The name of the cluster is known; hellos are sent and accepted only if it is 32 hex digits. hello may be NULL. */

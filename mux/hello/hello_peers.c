@@ -121,13 +121,23 @@ static int compare(const void *id, const void *entry)
 	return (int)*(const uint16_t *)id - (int)((const struct hello_entry *)entry)->service.id;
 }
 
+static const struct hello_entry *entry_of(const struct hello_peer *peer, uint16_t service)
+{
+	return peer->count ? bsearch(&service, peer->entries, peer->count, sizeof(*peer->entries), compare) : NULL;
+}
+
 const struct hello_service *hello_peer_service(const struct hello_peer *peer, uint16_t service, uint64_t now_ms)
 {
-	const struct hello_entry *entry = NULL;
+	const struct hello_entry *entry = entry_of(peer, service);
 
-	if (peer->count)
-		entry = bsearch(&service, peer->entries, peer->count, sizeof(*entry), compare);
 	return entry && is_fresh(entry, now_ms) ? &entry->service : NULL;
+}
+
+bool hello_peer_said_since(const struct hello_peer *peer, uint16_t service, uint64_t since_ms)
+{
+	const struct hello_entry *entry = entry_of(peer, service);
+
+	return entry && entry->heard_ms >= since_ms;
 }
 
 /* Without a key the last hello's numbers may be forged: they count no longer than what it says. */
@@ -161,7 +171,8 @@ static enum hello_error judge(const struct hello_peers *peers, const struct fl_a
 }
 
 /* Merges the packet's services with those heard lately; what is neither is dropped. False: no memory. */
-static bool merge(struct hello_peer *peer, const uint8_t *data, unsigned count, uint64_t now_ms)
+static bool merge(struct hello_peers *peers, struct hello_peer *peer, const uint8_t *data, unsigned count,
+		  uint64_t now_ms)
 {
 	struct hello_entry *merged = malloc((peer->count + count + 1) * sizeof(*merged));
 	unsigned old = 0, new = 0, kept = 0;
@@ -174,7 +185,10 @@ static bool merge(struct hello_peer *peer, const uint8_t *data, unsigned count, 
 		if (new < count)
 			service = hello_service_at(data, new);
 		if (new < count && (old == peer->count || service.id <= peer->entries[old].service.id)) {
-			old += old < peer->count && service.id == peer->entries[old].service.id;
+			if (old < peer->count && service.id == peer->entries[old].service.id) {
+				peers->asks += (service.flags & ~peer->entries[old].service.flags & HELLO_BEHIND) != 0;
+				old++;
+			}
 			new ++;
 			merged[kept++] = (struct hello_entry){.service = service, .heard_ms = now_ms};
 		} else {
@@ -212,7 +226,7 @@ enum hello_error hello_peers_hear(struct hello_peers *peers, const struct fl_add
 	if (peer->was_heard && head.boot != peer->boot)
 		peer->count = 0; /* what it said before it was started again */
 	peers->starts += !peer->was_heard || head.boot != peer->boot;
-	if (!merge(peer, data, head.count, now_ms))
+	if (!merge(peers, peer, data, head.count, now_ms))
 		return HELLO_OK; /* without memory as if it were lost: the next one is a second away */
 	peer->was_heard = true;
 	peer->boot = head.boot;

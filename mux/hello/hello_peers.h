@@ -61,6 +61,7 @@ struct hello_peers {
 	bool has_cluster;
 	uint8_t cluster[HELLO_CLUSTER_LEN];
 	unsigned starts; /* how often a peer was heard that was not before, or not since it was started */
+	unsigned asks;   /* how often a peer began to say that a service is withdrawn */
 	unsigned count;
 	struct hello_peer list[HELLO_PEERS_MAX]; /* in no particular order */
 };
@@ -89,5 +90,7 @@ struct hello_peer *hello_peers_find(const struct hello_peers *peers, const struc
 bool hello_peer_is_heard(const struct hello_peer *peer, uint64_t now_ms);
 /* What the peer said lately about a service; NULL: nothing. */
 const struct hello_service *hello_peer_service(const struct hello_peer *peer, uint16_t service, uint64_t now_ms);
+/* Whether it said the last of it then or later. */
+bool hello_peer_said_since(const struct hello_peer *peer, uint16_t service, uint64_t since_ms);
 
 #endif

@@ -25,16 +25,22 @@ uint64_t sick_deadline(const struct sick *sick)
 	return sick->state == SICK_ASKS ? sick->until_ms : UINT64_MAX;
 }
 
-static bool ask(struct sick *sick, bool are_enough, uint64_t now_ms)
+uint64_t sick_hears_since(const struct sick *sick)
 {
-	if (sick->ailment == AILMENT_NONE || !are_enough || now_ms < sick->until_ms)
+	return sick->state == SICK_ASKS ? sick->asked_ms + SICK_LATE_MS : 0;
+}
+
+static bool ask(struct sick *sick, enum sick_others others, uint64_t now_ms)
+{
+	if (sick->ailment == AILMENT_NONE || others == SICK_FEW || now_ms < sick->until_ms)
 		return false;
 	sick->state = SICK_ASKS;
+	sick->asked_ms = now_ms;
 	sick->until_ms = now_ms + SICK_ASK_MS;
 	return true;
 }
 
-static bool withdraw(struct sick *sick, bool are_enough, uint64_t now_ms, uint32_t random)
+static bool withdraw(struct sick *sick, enum sick_others others, uint64_t now_ms, uint32_t random)
 {
 	if (sick->ailment == AILMENT_NONE) {
 		sick->state = SICK_WELL;
@@ -43,7 +49,11 @@ static bool withdraw(struct sick *sick, bool are_enough, uint64_t now_ms, uint32
 	}
 	if (now_ms < sick->until_ms)
 		return false;
-	if (are_enough) {
+	if (others == SICK_SILENT && now_ms < sick->asked_ms + SICK_HEAR_MS) {
+		sick->until_ms = now_ms + SICK_SAY_MS;
+		return false;
+	}
+	if (others == SICK_ENOUGH) {
 		if (!sick->returned_ms || now_ms - sick->returned_ms > SICK_FORGET_MS)
 			sick->times = 0;
 		sick->times++;
@@ -57,13 +67,13 @@ static bool withdraw(struct sick *sick, bool are_enough, uint64_t now_ms, uint32
 	return true;
 }
 
-static bool come_back(struct sick *sick, bool are_enough, uint64_t now_ms, uint32_t random)
+static bool come_back(struct sick *sick, enum sick_others others, uint64_t now_ms, uint32_t random)
 {
 	if (sick->ailment != AILMENT_NONE)
 		sick->well_ms = 0;
 	else if (!sick->well_ms)
 		sick->well_ms = now_ms;
-	if (are_enough && !(sick->well_ms && now_ms - sick->well_ms >= sick_wait_ms(sick)))
+	if (others != SICK_FEW && !(sick->well_ms && now_ms - sick->well_ms >= sick_wait_ms(sick)))
 		return false;
 	sick->state = SICK_WELL;
 	sick->returned_ms = now_ms;
@@ -71,15 +81,15 @@ static bool come_back(struct sick *sick, bool are_enough, uint64_t now_ms, uint3
 	return true;
 }
 
-bool sick_run(struct sick *sick, enum ailment ailment, bool are_enough, uint64_t now_ms, uint32_t random)
+bool sick_run(struct sick *sick, enum ailment ailment, enum sick_others others, uint64_t now_ms, uint32_t random)
 {
 	sick->ailment = ailment;
 	switch (sick->state) {
 	case SICK_WELL:
-		return ask(sick, are_enough, now_ms);
+		return ask(sick, others, now_ms);
 	case SICK_ASKS:
-		return withdraw(sick, are_enough, now_ms, random);
+		return withdraw(sick, others, now_ms, random);
 	default:
-		return come_back(sick, are_enough, now_ms, random);
+		return come_back(sick, others, now_ms, random);
 	}
 }

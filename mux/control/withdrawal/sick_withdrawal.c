@@ -6,6 +6,8 @@
 
 #include "control/withdrawal/lag_quorum.h"
 
+_Static_assert((int)HELLO_ANSWER_MS > (int)SICK_LATE_MS, "answers to a mux that asks come late enough to count");
+
 enum { NO_GENERATION = 0 }; /* what a sick mux counts as serving: every one that announces is ahead of it */
 
 void sick_withdrawal_of_mux(struct sick_withdrawal *withdrawal, enum ailment ailment, const char *detail)
@@ -35,6 +37,25 @@ static void log_state(const struct published_service *published, const struct la
 			ailment_name(sick->ailment), quorum->ahead, quorum->muxes);
 }
 
+/* Counts the others. */
+static enum sick_others look_at_others(const struct hello_peers *peers, const struct published_service *published,
+				       uint64_t now_ms, struct lag_quorum *quorum)
+{
+	uint16_t id = published->service->id;
+
+	*quorum = lag_quorum_heard(peers, id, NO_GENERATION, now_ms, NULL);
+	if (!lag_quorum_withdraws(quorum))
+		return SICK_FEW;
+	quorum->ahead = 0;
+	for (unsigned i = 0; i < peers->count; i++) {
+		const struct hello_service *said = hello_peer_service(&peers->list[i], id, now_ms);
+
+		quorum->ahead += said && said->flags & HELLO_ANNOUNCES &&
+				 hello_peer_said_since(&peers->list[i], id, sick_hears_since(&published->sick));
+	}
+	return lag_quorum_withdraws(quorum) ? SICK_ENOUGH : SICK_SILENT;
+}
+
 /* Returns whether it was withdrawn or announced again. */
 static bool decide(struct sick_withdrawal *withdrawal, struct published_service *published, uint64_t now_ms)
 {
@@ -42,6 +63,7 @@ static bool decide(struct sick_withdrawal *withdrawal, struct published_service 
 	enum sick_state before = sick->state;
 	enum ailment ailment = withdrawal->of_mux;
 	struct lag_quorum quorum;
+	enum sick_others others;
 
 	if (ailment == AILMENT_NONE && published->is_cut_off)
 		ailment = AILMENT_NEIGHBOUR;
@@ -49,8 +71,8 @@ static bool decide(struct sick_withdrawal *withdrawal, struct published_service 
 		sick->ailment = AILMENT_NONE;
 		return false;
 	}
-	quorum = lag_quorum_heard(withdrawal->hello->peers, published->service->id, NO_GENERATION, now_ms, NULL);
-	if (!sick_run(sick, ailment, lag_quorum_withdraws(&quorum), now_ms, (uint32_t)rand_r(&withdrawal->seed)))
+	others = look_at_others(withdrawal->hello->peers, published, now_ms, &quorum);
+	if (!sick_run(sick, ailment, others, now_ms, (uint32_t)rand_r(&withdrawal->seed)))
 		return false;
 	log_state(published, &quorum, before);
 	if (sick->state == SICK_ASKS)

@@ -169,6 +169,37 @@ static void one_that_starts_is_answered_at_once(void **state)
 	assert_int_equal(world->muxes[1]->send_at, START_MS + 30);
 }
 
+/* A mux that asks whether it may withdraw a service counts only what is said afterwards. */
+static void one_that_asks_is_answered(void **state)
+{
+	const struct hello_service announced = {.id = 7, .flags = HELLO_ANNOUNCES, .generation = 5};
+	const struct hello_service withdrawn = {.id = 7, .flags = HELLO_BEHIND, .generation = 5};
+	struct world *world = *state;
+	struct fl_address asks = address_of(0);
+	struct hello *other = world->muxes[1];
+
+	hello_send(other, NULL, 0, START_MS);
+	hello_send(world->muxes[0], &announced, 1, START_MS);
+	receive(other, 1, START_MS);
+	hello_send(other, NULL, 0, START_MS); /* the answer to one that has started */
+	hello_send(world->muxes[0], &announced, 1, START_MS + 10);
+	receive(other, 2, START_MS + 10);
+	assert_true(other->send_at > START_MS + HELLO_INTERVAL_MS / 2);
+	hello_send(world->muxes[0], &withdrawn, 1, START_MS + 20);
+	receive(other, 3, START_MS + 20);
+	assert_int_equal(other->send_at, START_MS + 20 + HELLO_ANSWER_MS);
+	assert_true(hello_peer_said_since(hello_peers_find(other->peers, &asks), 7, START_MS + 20));
+	assert_false(hello_peer_said_since(hello_peers_find(other->peers, &asks), 7, START_MS + 21));
+	assert_false(hello_peer_said_since(hello_peers_find(other->peers, &asks), 8, 0));
+	hello_send(other, NULL, 0, START_MS + 30);
+	assert_int_equal(other->send_at, START_MS + 20 + HELLO_ANSWER_MS); /* nor did that answer it */
+	hello_send(world->muxes[0], &withdrawn, 1, START_MS + 50);
+	receive(other, 4, START_MS + 50);
+	assert_int_equal(other->send_at, START_MS + 20 + HELLO_ANSWER_MS);
+	hello_send(other, NULL, 0, START_MS + 20 + HELLO_ANSWER_MS);
+	assert_true(other->send_at > START_MS + HELLO_INTERVAL_MS / 2); /* once */
+}
+
 static void a_cluster_without_a_name_is_silent(void **state)
 {
 	struct world *world = *state;
@@ -208,6 +239,7 @@ int main(void)
 	    CASE(without_services_it_is_heard),
 	    CASE(the_next_one_is_due_within_a_second),
 	    CASE(one_that_starts_is_answered_at_once),
+	    CASE(one_that_asks_is_answered),
 	    CASE(a_cluster_without_a_name_is_silent),
 	    CASE(a_port_is_bound_once),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a sick mux withdraws: rows of the state machine over time, and a crowd of muxes that fall sick and get well at
- * any time, whose hellos take any time below SICK_ASK_MS or are lost, of which at least half always announce.
+ * any time, whose hellos take any time below SICK_LATE_MS or are lost, of which at least half always announce.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ enum { START_MS = 1000000 };
 struct moment {
 	uint64_t at_ms;
 	enum ailment ailment;
-	bool are_enough;
+	enum sick_others others;
 	enum sick_state state;
 };
 
@@ -29,38 +29,48 @@ static void rows(void **state)
 		const char *name;
 		struct moment moments[10];
 	} rows[] = {
-	    {"well", {{0, AILMENT_NONE, true, SICK_WELL}, {900, AILMENT_NONE, true, SICK_WELL}}},
-	    {"alone", {{0, AILMENT_WORKER, false, SICK_WELL}, {60000, AILMENT_WORKER, false, SICK_WELL}}},
+	    {"well", {{0, AILMENT_NONE, SICK_ENOUGH, SICK_WELL}, {900, AILMENT_NONE, SICK_ENOUGH, SICK_WELL}}},
+	    {"alone", {{0, AILMENT_WORKER, SICK_FEW, SICK_WELL}, {60000, AILMENT_WORKER, SICK_FEW, SICK_WELL}}},
 	    {"withdraws after it has asked, and returns when it has been well for long enough",
-	     {{0, AILMENT_WORKER, true, SICK_ASKS},
-	      {SICK_ASK_MS - 1, AILMENT_WORKER, true, SICK_ASKS},
-	      {SICK_ASK_MS, AILMENT_WORKER, true, SICK_WITHDRAWN},
-	      {60000, AILMENT_WORKER, true, SICK_WITHDRAWN},
-	      {61000, AILMENT_NONE, true, SICK_WITHDRAWN},
-	      {61000 + SICK_WELL_MS - 1, AILMENT_NONE, true, SICK_WITHDRAWN},
-	      {61000 + SICK_WELL_MS, AILMENT_NONE, true, SICK_WELL}}},
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS - 1, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {60000, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {61000, AILMENT_NONE, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {61000 + SICK_WELL_MS - 1, AILMENT_NONE, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {61000 + SICK_WELL_MS, AILMENT_NONE, SICK_ENOUGH, SICK_WELL}}},
 	    {"well while it asks",
-	     {{0, AILMENT_WORKER, true, SICK_ASKS},
-	      {SICK_ASK_MS / 2, AILMENT_NONE, true, SICK_WELL},
-	      {SICK_ASK_MS, AILMENT_NONE, true, SICK_WELL}}},
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS / 2, AILMENT_NONE, SICK_ENOUGH, SICK_WELL},
+	      {SICK_ASK_MS, AILMENT_NONE, SICK_ENOUGH, SICK_WELL}}},
 	    {"others ask too: it stays, and asks again later",
-	     {{0, AILMENT_WORKER, true, SICK_ASKS},
-	      {SICK_ASK_MS, AILMENT_WORKER, false, SICK_WELL},
-	      {SICK_ASK_MS + SICK_AGAIN_MIN_MS - 1, AILMENT_WORKER, true, SICK_WELL},
-	      {SICK_ASK_MS + SICK_AGAIN_MIN_MS, AILMENT_WORKER, true, SICK_ASKS},
-	      {2 * SICK_ASK_MS + SICK_AGAIN_MIN_MS, AILMENT_WORKER, true, SICK_WITHDRAWN}}},
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS, AILMENT_WORKER, SICK_FEW, SICK_WELL},
+	      {SICK_ASK_MS + SICK_AGAIN_MIN_MS - 1, AILMENT_WORKER, SICK_ENOUGH, SICK_WELL},
+	      {SICK_ASK_MS + SICK_AGAIN_MIN_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {2 * SICK_ASK_MS + SICK_AGAIN_MIN_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN}}},
+	    {"the others have not answered yet",
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS, AILMENT_WORKER, SICK_SILENT, SICK_ASKS},
+	      {SICK_ASK_MS + SICK_SAY_MS - 1, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS + SICK_SAY_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN}}},
+	    {"the others are silent: it stays",
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_HEAR_MS - SICK_SAY_MS, AILMENT_WORKER, SICK_SILENT, SICK_ASKS},
+	      {SICK_HEAR_MS, AILMENT_WORKER, SICK_SILENT, SICK_WELL},
+	      {SICK_HEAR_MS + SICK_AGAIN_MIN_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS}}},
 	    {"too few are left",
-	     {{0, AILMENT_WORKER, true, SICK_ASKS},
-	      {SICK_ASK_MS, AILMENT_WORKER, true, SICK_WITHDRAWN},
-	      {5000, AILMENT_WORKER, false, SICK_WELL}}},
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {5000, AILMENT_WORKER, SICK_FEW, SICK_WELL}}},
 	    {"an ailment that comes back starts the wait again",
-	     {{0, AILMENT_WORKER, true, SICK_ASKS},
-	      {SICK_ASK_MS, AILMENT_WORKER, true, SICK_WITHDRAWN},
-	      {1000, AILMENT_NONE, true, SICK_WITHDRAWN},
-	      {4000, AILMENT_WORKER, true, SICK_WITHDRAWN},
-	      {5000, AILMENT_NONE, true, SICK_WITHDRAWN},
-	      {1000 + SICK_WELL_MS, AILMENT_NONE, true, SICK_WITHDRAWN},
-	      {5000 + SICK_WELL_MS, AILMENT_NONE, true, SICK_WELL}}},
+	     {{0, AILMENT_WORKER, SICK_ENOUGH, SICK_ASKS},
+	      {SICK_ASK_MS, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {1000, AILMENT_NONE, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {4000, AILMENT_WORKER, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {5000, AILMENT_NONE, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {1000 + SICK_WELL_MS, AILMENT_NONE, SICK_ENOUGH, SICK_WITHDRAWN},
+	      {5000 + SICK_WELL_MS, AILMENT_NONE, SICK_ENOUGH, SICK_WELL}}},
 	};
 
 	(void)state;
@@ -70,8 +80,7 @@ static void rows(void **state)
 		for (size_t n = 0; n < 10 && (!n || rows[i].moments[n].at_ms); n++) {
 			const struct moment *moment = &rows[i].moments[n];
 			enum sick_state before = sick.state;
-			bool changed =
-			    sick_run(&sick, moment->ailment, moment->are_enough, START_MS + moment->at_ms, 0);
+			bool changed = sick_run(&sick, moment->ailment, moment->others, START_MS + moment->at_ms, 0);
 
 			if (sick.state != moment->state || changed != (before != sick.state))
 				fail_msg("%s: at %u ms it is in state %d (changed %d)", rows[i].name,
@@ -88,28 +97,28 @@ static void returns_are_damped(void **state)
 
 	(void)state;
 	for (int n = 0; n < 12; n++) {
-		sick_run(&sick, AILMENT_WORKER, true, now, 0);
-		sick_run(&sick, AILMENT_WORKER, true, now += SICK_ASK_MS, 0);
+		sick_run(&sick, AILMENT_WORKER, SICK_ENOUGH, now, 0);
+		sick_run(&sick, AILMENT_WORKER, SICK_ENOUGH, now += SICK_ASK_MS, 0);
 		assert_int_equal(sick.state, SICK_WITHDRAWN);
-		sick_run(&sick, AILMENT_NONE, true, ++now, 0);
-		assert_false(sick_run(&sick, AILMENT_NONE, true, now + wait - 1, 0));
-		assert_true(sick_run(&sick, AILMENT_NONE, true, now += wait, 0));
+		sick_run(&sick, AILMENT_NONE, SICK_ENOUGH, ++now, 0);
+		assert_false(sick_run(&sick, AILMENT_NONE, SICK_ENOUGH, now + wait - 1, 0));
+		assert_true(sick_run(&sick, AILMENT_NONE, SICK_ENOUGH, now += wait, 0));
 		wait = 2 * wait < SICK_WELL_MAX_MS ? 2 * wait : SICK_WELL_MAX_MS;
 		now += SICK_AGAIN_MIN_MS;
 	}
 	assert_int_equal(wait, SICK_WELL_MAX_MS);
 	now += SICK_FORGET_MS;
-	sick_run(&sick, AILMENT_WORKER, true, now, 0);
-	sick_run(&sick, AILMENT_WORKER, true, now + SICK_ASK_MS, 0);
+	sick_run(&sick, AILMENT_WORKER, SICK_ENOUGH, now, 0);
+	sick_run(&sick, AILMENT_WORKER, SICK_ENOUGH, now + SICK_ASK_MS, 0);
 	assert_int_equal(sick_wait_ms(&sick), SICK_WELL_MS);
 }
 
-enum { MUXES_MAX = 7, STEP_MS = 10, INTERVAL_MS = 1000, CROWD_MS = 60000, CROWDS = 300 };
+enum { MUXES_MAX = 7, STEP_MS = 10, INTERVAL_MS = 1000, ANSWER_MS = 40, CROWD_MS = 60000, CROWDS = 300 };
 
 /* What one mux said last to another, and what is still on its way. */
 struct word {
 	bool is_on_way;
-	uint64_t arrives_ms;
+	uint64_t arrives_ms, heard_ms;
 	bool announces, coming;
 };
 
@@ -119,6 +128,7 @@ struct crowd {
 	struct sick sick[MUXES_MAX];
 	enum ailment ailment[MUXES_MAX];
 	uint64_t say_at[MUXES_MAX];
+	unsigned lost;                           /* of 8 words */
 	struct word words[MUXES_MAX][MUXES_MAX]; /* of the first, at the second */
 };
 
@@ -127,20 +137,25 @@ static unsigned chance(unsigned *seed, unsigned most)
 	return (unsigned)rand_r(seed) % most;
 }
 
-static bool are_enough(const struct crowd *crowd, unsigned self)
+static enum sick_others others_of(const struct crowd *crowd, unsigned self)
 {
 	struct lag_quorum quorum;
+	unsigned heard = 0;
 
 	lag_quorum_start(&quorum);
 	for (unsigned i = 0; i < crowd->count; i++) {
-		struct lag_view view = {.generation = 1,
-					.announces = crowd->words[i][self].announces,
-					.is_behind = !crowd->words[i][self].announces};
+		const struct word *word = &crowd->words[i][self];
+		struct lag_view view = {.generation = 1, .announces = word->announces, .is_behind = !word->announces};
 
-		if (i != self)
-			lag_quorum_add(&quorum, &view, 0);
+		if (i == self)
+			continue;
+		lag_quorum_add(&quorum, &view, 0);
+		heard += word->announces && word->heard_ms >= sick_hears_since(&crowd->sick[self]);
 	}
-	return lag_quorum_withdraws(&quorum);
+	if (!lag_quorum_withdraws(&quorum))
+		return SICK_FEW;
+	quorum.ahead = heard;
+	return lag_quorum_withdraws(&quorum) ? SICK_ENOUGH : SICK_SILENT;
 }
 
 static void say(struct crowd *crowd, unsigned self, unsigned *seed)
@@ -148,11 +163,12 @@ static void say(struct crowd *crowd, unsigned self, unsigned *seed)
 	for (unsigned i = 0; i < crowd->count; i++) {
 		struct word *word = &crowd->words[self][i];
 
-		if (word->is_on_way && word->arrives_ms > crowd->now + STEP_MS) /* it overtakes none */
+		if (chance(seed, 8) < crowd->lost || word->is_on_way) /* it overtakes none */
 			continue;
 		*word = (struct word){.is_on_way = true,
-				      .arrives_ms = crowd->now + chance(seed, SICK_ASK_MS - SICK_SAY_MS - STEP_MS),
-				      .announces = word->is_on_way ? word->coming : word->announces,
+				      .arrives_ms = crowd->now + 1 + chance(seed, SICK_LATE_MS - STEP_MS - 1),
+				      .heard_ms = word->heard_ms,
+				      .announces = word->announces,
 				      .coming = crowd->sick[self].state == SICK_WELL};
 	}
 	crowd->say_at[self] = crowd->now + (crowd->sick[self].state == SICK_ASKS ? SICK_SAY_MS : INTERVAL_MS);
@@ -167,12 +183,15 @@ static void step(struct crowd *crowd, unsigned *seed)
 		for (unsigned from = 0; from < crowd->count; from++) {
 			struct word *word = &crowd->words[from][i];
 
-			if (word->is_on_way && crowd->now >= word->arrives_ms) {
-				word->announces = word->coming;
-				word->is_on_way = false;
-			}
+			if (!word->is_on_way || crowd->now < word->arrives_ms)
+				continue;
+			if (word->announces && !word->coming && crowd->say_at[i] > crowd->now + ANSWER_MS)
+				crowd->say_at[i] = crowd->now + ANSWER_MS;
+			word->announces = word->coming;
+			word->heard_ms = crowd->now;
+			word->is_on_way = false;
 		}
-		if (sick_run(&crowd->sick[i], crowd->ailment[i], are_enough(crowd, i), crowd->now,
+		if (sick_run(&crowd->sick[i], crowd->ailment[i], others_of(crowd, i), crowd->now,
 			     chance(seed, 1U << 30)) ||
 		    crowd->now >= crowd->say_at[i])
 			say(crowd, i, seed);
@@ -182,7 +201,7 @@ static void step(struct crowd *crowd, unsigned *seed)
 		fail_msg("%u of %u muxes announce", announcing, crowd->count);
 }
 
-/* Muxes fall sick alone or all at once, and get well. */
+/* Muxes fall sick alone or all at once, perhaps in the moment in which many hellos or all are lost, and get well. */
 static void at_least_half_stay(void **state)
 {
 	unsigned seed = 1, withdrawn = 0;
@@ -197,6 +216,10 @@ static void at_least_half_stay(void **state)
 		while (crowd.now < START_MS + CROWD_MS) {
 			bool all = !chance(&seed, 1000);
 
+			if (all)
+				crowd.lost = chance(&seed, 9);
+			else if (!chance(&seed, 200))
+				crowd.lost = 0;
 			for (unsigned i = 0; i < crowd.count; i++)
 				if (all || !chance(&seed, 1000))
 					crowd.ailment[i] = all || chance(&seed, 2) ? AILMENT_WORKER : AILMENT_NONE;
