@@ -44,8 +44,13 @@ static _Noreturn void watch(pid_t mux)
 
 int watchdog_start(struct reason *why)
 {
-	pid_t mux = getpid(), child = fork();
+	pid_t mux = getpid(), child;
 
+	if (mux == 1)
+		return reason_set(why, -EPERM,
+				  "--watchdog: 'on' fails here: the mux is process 1, which nothing in its container "
+				  "can kill; allowed: off, or an init process in the container (podman run --init)");
+	child = fork();
 	if (child < 0)
 		return reason_set(why, -errno, "--watchdog: 'on' fails here: %s; allowed: on, off", strerror(errno));
 	if (child)

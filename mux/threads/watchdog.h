@@ -17,7 +17,10 @@ enum watchdog_numbers {
 	WATCHDOG_LOOKS = 5, /* in which it is stopped */
 };
 
-/* Starts the process, which ends with this one. Call it by the main thread, before others and before files are open. */
+/*
+ * Starts the process, which ends with this one. Call it by the main thread, before others and before files are open.
+ * -EPERM: this one is the first of its PID namespace, which the kernel protects from signals of the others.
+ */
 int watchdog_start(struct reason *why);
 
 #endif
