@@ -226,6 +226,24 @@ class StageTest {
     assertThat(owned(4)).isBetween(2047, 2049);
   }
 
+  @Test
+  void aWeightIsStagedWhileHealthHasTheBackendOut() {
+    pool(3);
+    health(out(3));
+    change(STAGED, weight(3, 300));
+    assertThat(stage().former()).isEqualTo(new TreeMap<>(Map.of(3, 100)));
+    assertThatThrownBy(() -> change(WriteOptions.COMMIT, weight(3, 50)))
+        .hasMessageContaining("while one is staged");
+    health(OutageRules.Order.back(new TreeSet<>(List.of(3))));
+    now += 200;
+    image = PoolPlan.step(image, ofEpochSecond(now)).after();
+    assertThat(owned(3)).as("1 % beyond a third").isBetween(2731, 2760);
+    health(out(3));
+    rollBack();
+    health(OutageRules.Order.back(new TreeSet<>(List.of(3))));
+    assertThat(image.pool().get(3).weight()).isEqualTo(100);
+  }
+
   private static OutageRules.Order out(int id) {
     SortedMap<Integer, String> out = new TreeMap<>();
     out.put(id, "refused");

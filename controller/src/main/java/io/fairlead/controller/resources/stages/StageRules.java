@@ -94,11 +94,16 @@ public final class StageRules {
       Instant now,
       WriteOptions options) {
     SortedMap<Integer, Integer> former = new TreeMap<>();
+    SortedMap<Integer, Member> wanted = before.wanted();
     for (Member member : pool.values()) {
-      Member was = before.pool().get(member.id());
-      int weight = was == null ? 0 : was.weight();
-      if (member.weight() > 0 && member.weight() != weight) {
-        former.put(member.id(), weight);
+      Member was = wanted.get(member.id());
+      int formerWeight = was == null ? 0 : was.weight();
+      int weight =
+          state.health().isOut(member.id())
+              ? state.health().out().get(member.id()).weight()
+              : member.weight();
+      if (weight > 0 && weight != formerWeight) {
+        former.put(member.id(), formerWeight);
       }
     }
     Optional<Stage> running = before.transitions().staging();
