@@ -35,7 +35,7 @@ class StageVerbsTest extends ServedApi {
     assertThat(done("stage show web")).isEqualTo("no change of service web was staged\n");
     assertThat(done(add)).contains(steps, "moved 5 buckets");
     assertThat(done("service show web"))
-        .containsPattern("staged change +1.0 % of the buckets of 1 backends moved, 10.0 % due 20");
+        .containsPattern("staged change +1.0 % of the buckets of backend 2 moved, 10.0 % due 20");
     assertThat(run("backend weight web 2 50").err())
         .contains("while one is staged (backend 2 at 1 % of it moved)", "stage rollback web");
     assertThat(done("stage advance web --dry-run"))

@@ -38,10 +38,13 @@ public final class StageCommands {
               Instant.ofEpochSecond(staging.path("ended").asLong()),
               staging.path("why").asText());
     }
-    return "%s of the buckets of %d backends moved, %s %s"
+    JsonNode backends = staging.path("backends");
+    return "%s of the buckets of %s moved, %s %s"
         .formatted(
             share,
-            staging.path("backends").size(),
+            backends.size() == 1
+                ? "backend " + backends.path(0).asText()
+                : backends.size() + " backends",
             staging.has("next") ? Table.percent(staging.path("next").asDouble()) + " due" : "ends",
             Instant.ofEpochSecond(staging.path("due").asLong()));
   }
