@@ -158,7 +158,10 @@ class StageServiceTest {
     assertThat(controller.awaitLeader(SOON)).isTrue();
     assertThat(staging().share()).isEqualTo(0.01);
     assertThat(owned()).isEqualTo(2);
-    at(NOW + 60, 0.1);
+    awaitLook();
+    clock.set(NOW + 60);
+    await().during(Duration.ofMillis(1200)).atMost(SOON).until(() -> owned() == 2);
+    at(NOW + 75, 0.1); // agents have had 45 s to find the new leader
   }
 
   @Test

@@ -23,8 +23,14 @@ import java.util.TreeMap;
  * leader waits for a whole bake again. Without signals only the time counts.
  */
 public final class StageGate {
-  /** How long agents may take to report to a leader, as they do every 10 s. */
+  /** How long agents may take to report, as they do every 10 s. */
   private static final Duration HEARING = Duration.ofSeconds(15);
+
+  /** How long they may take to find a new leader: they try it every 30 s at least. */
+  private static final Duration FINDING = Duration.ofSeconds(45);
+
+  /** A step that is older when it is seen for the first time is one of a former leader. */
+  private static final Duration NEW = Duration.ofSeconds(5);
 
   /** Others that are compared with, at most. */
   private static final int OTHERS_MAX = 1000;
@@ -33,8 +39,8 @@ public final class StageGate {
   private static final class Track {
     private final Stage stage;
 
-    /** When the step began, or this leader began to look at the change. */
-    private final Instant began;
+    /** Until when agents may take to report for the first time. */
+    private final Instant heard;
 
     /** Since when all changed backends are counted whose agents report. */
     private Instant counting;
@@ -42,9 +48,9 @@ public final class StageGate {
     private final Map<Integer, SignalCounts> first = new HashMap<>();
     private Judgement judgement;
 
-    private Track(Stage stage, Instant began, Instant counting) {
+    private Track(Stage stage, Instant heard, Instant counting) {
       this.stage = stage;
-      this.began = began;
+      this.heard = heard;
       this.counting = counting;
     }
 
@@ -53,9 +59,12 @@ public final class StageGate {
      */
     private static Track after(Track before, Stage stage, Instant now) {
       boolean isKnown = before != null && before.stage.started() == stage.started();
-      return isKnown && before.stage.since() == stage.since()
-          ? before
-          : new Track(stage, isKnown ? Instant.ofEpochSecond(stage.since()) : now, now);
+      if (isKnown && before.stage.since() == stage.since()) {
+        return before;
+      }
+      Instant since = Instant.ofEpochSecond(stage.since());
+      boolean isOurs = isKnown || now.isBefore(since.plus(NEW));
+      return new Track(stage, isOurs ? since.plus(HEARING) : now.plus(FINDING), now);
     }
   }
 
@@ -130,8 +139,7 @@ public final class StageGate {
         raised.isEmpty()
             ? Instant.ofEpochSecond(stage.due())
             : track.counting.plusSeconds(stage.bakeSeconds());
-    boolean isEarly =
-        now.isBefore(baked) || !areAllHeard && now.isBefore(track.began.plus(HEARING));
+    boolean isEarly = now.isBefore(baked) || !areAllHeard && now.isBefore(track.heard);
     Judgement found = Judgement.of(image.config().stagesOrDefault(), raised, others, hold, isEarly);
     return found.kind() == Judgement.Kind.FAILS && !hasOthers ? found.withoutOthers() : found;
   }

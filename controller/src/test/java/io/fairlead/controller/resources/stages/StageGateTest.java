@@ -243,7 +243,10 @@ class StageGateTest {
     gate = gate();
     now += BAKE + 7;
     assertThat(look().kind()).isEqualTo(Kind.WAITS);
-    now += 9;
+    now += 44; // agents try every 30 s, and somewhat later
+    assertThat(look().kind()).isEqualTo(Kind.WAITS);
+    now++;
+    assertThat(look().kind()).as("there are none").isEqualTo(Kind.GOES_ON);
     report(3, 0, 0, 0);
     assertThat(look().kind()).isEqualTo(Kind.WAITS);
     report(3, 9, 0, 9);
