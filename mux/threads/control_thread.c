@@ -220,7 +220,7 @@ static void on_wait(void *context, uint64_t waited_ms)
 		hello_receive(control->hello, now);
 	health_run(&control->health, &control->cluster->sick, now);
 	cluster_sync_wait(control->cluster, now);
-	if (waited_ms >= HEALTH_WAIT_MAX_MS && control->cluster->sick.of_mux == AILMENT_WORKER)
+	if (health_must_end(control->cluster->sick.of_mux, cluster_sync_announces(control->cluster), waited_ms))
 		health_end();
 }
 

@@ -68,6 +68,13 @@ void health_run(struct health *health, struct sick_withdrawal *withdrawal, uint6
 	sick_withdrawal_of_mux(withdrawal, look(health, now_ms, detail, sizeof(detail)), detail);
 }
 
+bool health_must_end(enum ailment ailment, bool announces, uint64_t waited_ms)
+{
+	uint64_t most_ms = announces ? HEALTH_WAIT_ANNOUNCED_MS : HEALTH_WAIT_MAX_MS;
+
+	return ailment == AILMENT_WORKER && waited_ms >= most_ms;
+}
+
 _Noreturn void health_end(void)
 {
 	fprintf(stderr, "mux event=ends why=\"a worker hangs, and a change waits for it\"\n");

@@ -5,7 +5,8 @@
  *
  * Changes of the tables wait for workers, so a worker that hangs stops the control thread, too, with the next change.
  * Only the looks and the withdrawal go on. Nothing but a new start heals such a mux, so it ends after
- * HEALTH_WAIT_MAX_MS, and systemd starts it again.
+ * HEALTH_WAIT_MAX_MS, and systemd starts it again. A change reaches all muxes at once, and perhaps all have such a
+ * worker: those that had to stay end later, when those that could withdraw have started again.
  */
 #ifndef FAIRLEAD_MUX_HEALTH_H
 #define FAIRLEAD_MUX_HEALTH_H
@@ -18,6 +19,7 @@
 
 enum health_numbers {
 	HEALTH_WAIT_MAX_MS = 10000,
+	HEALTH_WAIT_ANNOUNCED_MS = 30000, /* with VIPs that are announced */
 };
 
 struct health {
@@ -36,6 +38,9 @@ uint64_t health_deadline(const struct health *health);
 
 /* Looks if it is due. */
 void health_run(struct health *health, struct sick_withdrawal *withdrawal, uint64_t now_ms);
+
+/* Whether to end; waited_ms: a change waits for workers since then. Pure. */
+bool health_must_end(enum ailment ailment, bool announces, uint64_t waited_ms);
 
 /* Ends the process at once: nothing can be stopped in order. */
 _Noreturn void health_end(void);

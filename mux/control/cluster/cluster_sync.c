@@ -485,6 +485,15 @@ void cluster_sync_wait(struct cluster_sync *cluster, uint64_t now_ms)
 	look_after_sick(cluster, false, now_ms);
 }
 
+bool cluster_sync_announces(const struct cluster_sync *cluster)
+{
+	bool announces = false;
+
+	for (unsigned i = 0; i < cluster->services->count; i++)
+		announces |= published_announces(&cluster->services->syncs[i]->ring.published);
+	return announces;
+}
+
 void cluster_sync_announce(struct cluster_sync *cluster)
 {
 	struct service_sync *const *syncs = cluster->services->syncs;

@@ -84,6 +84,8 @@ uint64_t cluster_sync_deadline(const struct cluster_sync *cluster);
 void cluster_sync_run(struct cluster_sync *cluster, uint64_t now_ms);
 /* Within a change of the tables that waits for workers: withdraws if the mux is sick, and tells other muxes. */
 void cluster_sync_wait(struct cluster_sync *cluster, uint64_t now_ms);
+/* Whether the VIPs of any service are announced. */
+bool cluster_sync_announces(const struct cluster_sync *cluster);
 /* A device of the announcer was lost. */
 void cluster_sync_announce(struct cluster_sync *cluster);
 

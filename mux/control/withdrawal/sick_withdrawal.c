@@ -46,6 +46,8 @@ static enum sick_others look_at_others(const struct hello_peers *peers, const st
 	*quorum = lag_quorum_heard(peers, id, NO_GENERATION, now_ms, NULL);
 	if (!lag_quorum_withdraws(quorum))
 		return SICK_FEW;
+	if (published->sick.state != SICK_ASKS)
+		return SICK_ENOUGH;
 	quorum->ahead = 0;
 	for (unsigned i = 0; i < peers->count; i++) {
 		const struct hello_service *said = hello_peer_service(&peers->list[i], id, now_ms);

@@ -14,6 +14,7 @@
 
 #include "config/clock.h"
 #include "threads/hang.h"
+#include "threads/health.h"
 
 enum { MS = 1000000, HUNGRY = 12 };
 
@@ -204,12 +205,36 @@ static void starving_is_no_hang(void **state)
 	stop(&starved);
 }
 
+/* A change waits for a worker that hangs: with VIPs announced it goes on for longer. */
+static void when_a_mux_ends(void **state)
+{
+	static const struct {
+		enum ailment ailment;
+		bool announces;
+		uint64_t waited_ms;
+		bool ends;
+	} rows[] = {
+	    {AILMENT_WORKER, false, HEALTH_WAIT_MAX_MS - 1, false},
+	    {AILMENT_WORKER, false, HEALTH_WAIT_MAX_MS, true},
+	    {AILMENT_WORKER, true, HEALTH_WAIT_MAX_MS, false},
+	    {AILMENT_WORKER, true, HEALTH_WAIT_ANNOUNCED_MS - 1, false},
+	    {AILMENT_WORKER, true, HEALTH_WAIT_ANNOUNCED_MS, true},
+	    {AILMENT_PORT, false, HEALTH_WAIT_ANNOUNCED_MS, false},
+	    {AILMENT_NONE, false, HEALTH_WAIT_ANNOUNCED_MS, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(health_must_end(rows[i].ailment, rows[i].announces, rows[i].waited_ms), rows[i].ends);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rows),
 	    cmocka_unit_test(real_threads),
 	    cmocka_unit_test(starving_is_no_hang),
+	    cmocka_unit_test(when_a_mux_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
