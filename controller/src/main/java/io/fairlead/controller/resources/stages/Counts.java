@@ -9,7 +9,7 @@ import io.fairlead.controller.resources.agents.SignalCounts;
  * How connections fared since a moment, on one server or on many. What is unknown is 0: it speaks
  * for and against nothing.
  *
- * @param resets of both ways
+ * @param resets by the server: those of clients include each end of a health check
  * @param rttSamples connections whose round-trip time is known
  * @param rttMillis the mean of these; 0 without
  */
@@ -27,7 +27,7 @@ public record Counts(
     return new Counts(
         counts.opened(),
         counts.refused().orElse(0L),
-        counts.resets().orElse(0L),
+        counts.resetsSent().orElse(0L),
         counts.retransmitted().orElse(0L),
         counts.segments().orElse(0L),
         counts.rtt().isPresent() ? counts.rttSamples().orElse(0L) : 0,

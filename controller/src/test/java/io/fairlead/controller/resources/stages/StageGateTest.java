@@ -78,6 +78,18 @@ class StageGateTest {
 
   private void report(
       int id, long opened, long refused, long resets, long again, long segments, double millis) {
+    report(id, opened, refused, resets, 0, again, segments, millis);
+  }
+
+  private void report(
+      int id,
+      long opened,
+      long refused,
+      long resets,
+      long received,
+      long again,
+      long segments,
+      double millis) {
     signals.put(
         id,
         new Signals(
@@ -85,7 +97,7 @@ class StageGateTest {
                 opened,
                 Optional.of(refused),
                 Optional.of(resets),
-                Optional.empty(),
+                Optional.of(received),
                 Optional.of(again),
                 Optional.of(segments),
                 Optional.of(opened),
@@ -152,6 +164,19 @@ class StageGateTest {
     report(1, 1000, 0, 900);
     report(3, 10, 0, 10);
     assertThat(look().kind()).isEqualTo(Kind.WAITS);
+  }
+
+  /** Each check by HTTP is a connection that the client resets, at each backend as often. */
+  @Test
+  void healthChecksAreNoReason() {
+    for (int id : new int[] {1, 3}) {
+      report(id, 0, 0, 0, 0, 0, 0, 1);
+    }
+    look();
+    report(1, 6090, 0, 0, 90, 0, 0, 1);
+    report(3, 150, 0, 0, 90, 0, 0, 1);
+    now += BAKE;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
   }
 
   @Test
