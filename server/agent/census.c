@@ -334,6 +334,8 @@ void census_sweep_begin(struct census *census)
 	for (size_t i = 0; census->services && i < census->services->count; i++) {
 		struct tally *tally = &census->tallies[i];
 
+		tally->was_full = tally->is_full;
+		tally->is_full = false;
 		tally->half_open = tally->listeners = tally->queue_length = tally->queue_limit = tally->drops = 0;
 		question_sweep(&tally->question);
 	}
@@ -374,6 +376,7 @@ void census_listener(struct census *census, const struct listener *listener)
 		tally->queue_length += listener->length;
 		tally->queue_limit += listener->limit;
 		tally->drops += listener->drops;
+		tally->is_full |= listener->length >= listener->limit;
 	}
 }
 
@@ -383,7 +386,7 @@ void census_sweep_end(struct census *census)
 		struct tally *tally = &census->tallies[i];
 
 		/* fewer than before: a listener has closed, and what the others dropped meanwhile is not known */
-		if (tally->has_drops && tally->drops > tally->drops_before)
+		if (tally->has_drops && (tally->is_full || tally->was_full) && tally->drops > tally->drops_before)
 			tally->signals.counts[SIGNAL_REFUSED] += tally->drops - tally->drops_before;
 		tally->drops_before = tally->drops;
 		tally->has_drops = true;

@@ -54,6 +54,7 @@ struct tally {
 	fl_u64 last_listener;                                   /* that was counted */
 	struct agent_counts signals;                            /* since the service is counted */
 	fl_u64 drops, drops_before;                             /* of listeners: by this sweep, by the last one */
+	bool is_full, was_full;                                 /* a queue of theirs, likewise */
 	bool has_drops;                                         /* of the last one */
 	bool dumped;
 	struct question question;
@@ -132,7 +133,11 @@ void census_sweep_begin(struct census *census);
 void census_half_open(struct census *census, const struct socket_name *name);
 void census_listener(struct census *census, const struct listener *listener);
 
-/* What listeners dropped since the last sweep counts as refused. */
+/*
+ * What listeners dropped since the last sweep counts as refused if a queue was full in either sweep. Otherwise it was not
+ * for want of room: a listener also drops the reset of a client that leaves before its connection is established, as
+ * health checks by TCP do each time.
+ */
 void census_sweep_end(struct census *census);
 
 /* Adds the counts of a local address and port to the service that has them. */

@@ -397,16 +397,20 @@ static void signals(void **state)
 static const struct sweep {
 	const char *what;
 	bool is_served_anew;
+	fl_u32 length; /* of each one's queue, which has room for two */
 	fl_u32 drops[2];
 	fl_u64 refused;
 } sweeps[] = {
-    {"what was dropped before the agent does not count", false, {100, 7}, 0},
-    {"nothing is dropped", false, {100, 7}, 0},
-    {"both drop", false, {103, 11}, 7},
-    {"one begins to listen again: what the other drops is not known", false, {0, 12}, 7},
-    {"both drop again", false, {1, 13}, 9},
-    {"other listeners may be the service's own now", true, {5000, 13}, 9},
-    {"they drop", false, {5001, 13}, 10},
+    {"what was dropped before the agent does not count", false, 0, {100, 7}, 0},
+    {"nothing is dropped", false, 0, {100, 7}, 0},
+    {"both drop, with room in their queues: resets of connections that were not established", false, 1, {102, 9}, 0},
+    {"both drop", false, 2, {105, 13}, 7},
+    {"the queues were full before", false, 0, {106, 13}, 8},
+    {"they have room for long", false, 0, {109, 13}, 8},
+    {"one begins to listen again: what the other drops is not known", false, 3, {0, 14}, 8},
+    {"both drop again", false, 2, {1, 15}, 10},
+    {"other listeners may be the service's own now", true, 2, {5000, 15}, 10},
+    {"they drop", false, 2, {5001, 15}, 11},
 };
 
 static void drops(void **state)
@@ -421,7 +425,11 @@ static void drops(void **state)
 			assert_true(census_serve(census, services(DOCUMENT(WEB ", " API))));
 		census_sweep_begin(census);
 		for (int at = 0; at < 2; at++) {
-			struct listener listener = {.local = end.local, .port = 80, .drops = sweeps[i].drops[at]};
+			struct listener listener = {.local = end.local,
+						    .port = 80,
+						    .length = sweeps[i].length,
+						    .limit = 2,
+						    .drops = sweeps[i].drops[at]};
 
 			census_listener(census, &listener);
 		}

@@ -111,6 +111,23 @@ def test_strays(world: World) -> None:
     world.stop()
 
 
+def test_health_checks(world: World) -> None:
+    """A check by TCP resets before it acknowledges: that is no connection, and nothing is refused."""
+    controller = start(world)
+    listener = world.listen(VIP)
+    for _ in range(20):
+        with world.namespace.inside():
+            client = socket.socket()
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        client.connect((VIP, 80))
+        reset(client)
+    client, end = world.connect(listener, VIP)
+    reset(end)
+    assert counted(until_signals(controller, opened=1, resetsSent=1)) == (1, 0, 1, 0)
+    listener.close()
+    world.stop()
+
+
 def test_full_queue(world: World) -> None:
     """What a listener drops as its queue is full counts as refused, but not what it dropped before the agent."""
     listener = world.listen(VIP, backlog=1)
