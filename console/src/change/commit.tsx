@@ -39,12 +39,12 @@ const WORDS: Record<OnLoss, string> = {
 };
 
 /** The query's `stage`; none as the service says. */
-const STAGES: Record<string, string> = {
-  "": "as the service says",
-  "100": "at once",
-  "1,10,100": "on 1 %, 10 %, then all of the buckets",
-  "10,100": "on 10 %, then all of the buckets",
-};
+const STAGES: [string, string][] = [
+  ["", "as the service says"],
+  ["100", "at once"],
+  ["1,10,100", "on 1 %, 10 %, then all of the buckets"],
+  ["10,100", "on 10 %, then all of the buckets"],
+];
 
 export function Commit(props: CommitProps) {
   const { path, lock, base, wanted, isSendable, isWriting } = props;
@@ -134,7 +134,7 @@ export function Commit(props: CommitProps) {
         <label>
           Weights take effect
           <select value={stages.value} onChange={(event) => (stages.value = event.currentTarget.value)} {...lock}>
-            {Object.entries(STAGES).map(([value, words]) => (
+            {STAGES.map(([value, words]) => (
               <option key={value} value={value}>
                 {words}
               </option>
