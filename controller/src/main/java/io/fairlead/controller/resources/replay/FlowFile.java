@@ -6,11 +6,16 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.util.Set;
 
 /** A file of flows in any of the formats, read once from the beginning to the end. */
 public final class FlowFile {
   private static final int BUFFER = 1 << 16;
   private static final int IPFIX_VERSION = 10;
+
+  /** Of the format before pcapng, in microseconds and in nanoseconds. */
+  private static final Set<Integer> PCAP = Set.of(0xa1b2c3d4, 0xa1b23c4d);
 
   private FlowFile() {}
 
@@ -24,6 +29,10 @@ public final class FlowFile {
     in.mark(4);
     byte[] magic = in.readNBytes(4);
     in.reset();
+    if (magic.length == 4 && isPcap(ByteBuffer.wrap(magic).getInt())) {
+      throw BadFlowsException.at(
+          0, "a file of the older format pcap", "pcapng, which 'editcap -F pcapng' makes of it");
+    }
     if (magic.length == 4 && magic[0] == 0x0a && magic[1] == 0x0d && magic[2] == 0x0d) {
       new PcapngFile(new Source(in), sink).read();
     } else if (magic.length >= 2 && magic[0] == 0 && magic[1] == IPFIX_VERSION) {
@@ -31,6 +40,10 @@ public final class FlowFile {
     } else {
       TextFile.read(in, sink);
     }
+  }
+
+  private static boolean isPcap(int magic) {
+    return PCAP.contains(magic) || PCAP.contains(Integer.reverseBytes(magic));
   }
 
   /** Bytes with the offset of the next one. */

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Files of flows in all formats: what is read of them, and how malformed ones are refused. */
 class FlowFileTest {
@@ -250,6 +251,16 @@ class FlowFileTest {
         .isInstanceOf(BadFlowsException.class)
         .hasMessageContaining(message)
         .hasMessageContaining("; allowed: ");
+  }
+
+  /** As tcpdump writes it. */
+  @ParameterizedTest
+  @ValueSource(ints = {0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1})
+  void theOlderFormatIsNamed(int magic) {
+    byte[] file = ByteBuffer.allocate(24).putInt(magic).array();
+    assertThatThrownBy(() -> read(file))
+        .isInstanceOf(BadFlowsException.class)
+        .hasMessageContaining("the older format pcap; allowed: pcapng");
   }
 
   private static byte[] exported() {
