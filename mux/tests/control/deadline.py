@@ -10,8 +10,9 @@ from kazoo.exceptions import ConnectionLoss, SessionExpiredError
 AWAY = (OSError, ConnectionLoss, SessionExpiredError)
 
 
-def until(condition: Callable[[], object], seconds: float, what: str) -> None:
-    """Returns once condition() is true. The failure includes what it last raised or returned."""
+def until(condition: Callable[[], object], seconds: float, what: str | Callable[[], str]) -> None:
+    """Returns once condition() is true. The failure includes what it last raised or returned, and `what`, if a function
+    called then."""
     end = time.monotonic() + seconds
     last: object = None
     while time.monotonic() < end:
@@ -22,6 +23,7 @@ def until(condition: Callable[[], object], seconds: float, what: str) -> None:
         if last and not isinstance(last, AWAY):
             return
         time.sleep(0.02)
+    what = what() if callable(what) else what
     raise AssertionError(f"waited {seconds} s for {what}; last: {last!r}")
 
 

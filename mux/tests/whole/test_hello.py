@@ -103,7 +103,7 @@ def new_mux(zookeeper: ZooKeeperProcess, switch: Switch, undo: contextlib.ExitSt
 def cut(mux: WholeMux) -> None:
     mux.proxy.is_closed = True
     mux.proxy.cut_now()
-    until(lambda: mux.metric("zookeeper_connected") == 0, 60, mux.log())
+    until(lambda: mux.metric("zookeeper_connected") == 0, 60, mux.log)
 
 
 def heal(mux: WholeMux) -> None:
@@ -125,9 +125,13 @@ def heard(mux: WholeMux) -> float:
 def settle(muxes: list[WholeMux], service: Service) -> None:
     """All serve the newest generation, announce it, and hear each other."""
     for mux in muxes:
-        until(lambda mux=mux: serves(mux, service) and mux.routes() == VIP, 60, mux.log())
+        until(lambda mux=mux: serves(mux, service) and mux.routes() == VIP, 60, mux.log)
         until(lambda mux=mux: heard(mux) == len(muxes) - 1, 60, mux.get("/peers"))
         until(lambda mux=mux: mux.metric("hello_muxes", service="web") == len(muxes), 60, mux.get("/peers"))
+
+
+def logs(muxes: list[WholeMux]) -> str:
+    return "\n".join(mux.log() for mux in muxes)
 
 
 def move(service: Service) -> None:
@@ -143,7 +147,7 @@ def test_a_mux_without_zookeeper_withdraws_and_returns(tree: Tree, web: Service,
     stays(lambda: late.routes() == VIP, BEHIND_S + 2, "the announcement while nothing has changed")
     begin = time.monotonic()
     move(web)
-    until(lambda: withdrawn(late), 60, late.log())
+    until(lambda: withdrawn(late), 60, late.log)
     assert BEHIND_S < time.monotonic() - begin < BEHIND_S + LATER_S
     generation = web.image["generation"]
     assert late.logged(event="withdrawn_behind", generation=generation - 1, latest=generation, muxes_ahead=2) == 1
@@ -164,7 +168,7 @@ def test_a_mux_without_zookeeper_withdraws_and_returns(tree: Tree, web: Service,
     assert [mux.metric("hello_peers", state="gone") for mux in others] == [0, 0]
 
     heal(late)
-    until(lambda: serves(late, web) and late.routes() == VIP, 60, late.log())
+    until(lambda: serves(late, web) and late.routes() == VIP, 60, late.log)
     assert late.logged(event="returned", why="caught_up") == 1
     assert all(mux.logged(event="withdrawn_behind") == 0 for mux in others)
 
@@ -175,17 +179,17 @@ def test_one_that_is_ahead_of_all_is_not_left_alone(tree: Tree, web: Service, ne
     cut(second)
     cut(third)
     move(web)
-    until(lambda: second.metric("lag_seconds", service="web") > 2 * BEHIND_S, 60, second.get("/peers"))
+    until(lambda: second.metric("lag_seconds", service="web") > 2 * BEHIND_S, 60, lambda: logs(muxes))
     stays(lambda: all(mux.routes() == VIP for mux in muxes), 2, "all announcements")
 
     heal(second)  # two of three are ahead now
-    until(lambda: withdrawn(third), 60, third.log())
+    until(lambda: withdrawn(third), 60, third.log)
     assert second.routes() == ahead.routes() == VIP
 
     for mux in (ahead, second):  # now it hears neither ZooKeeper nor another mux
         mux.signal(9)
         mux.wait(60)
-    until(lambda: third.routes() == VIP, 60, third.log())
+    until(lambda: third.routes() == VIP, 60, third.log)
     assert third.logged(event="returned", why="no_mux_is_ahead") == 1
     assert third.metric("hello_peers", state="heard") == 0
 
@@ -197,16 +201,16 @@ def test_a_mux_that_starts_again_without_zookeeper(tree: Tree, web: Service, new
     first, late = new_mux(1), new_mux(2, "--state-dir", str(state))
     settle([first, late], web)
     generation = web.image["generation"]
-    until(lambda: late.metric("state_unsaved") == 0, 60, late.log())
+    until(lambda: late.metric("state_unsaved") == 0, 60, late.log)
     announced = late.logged(event="announced")
     assert announced > 0
     cut(late)
     late.signal(9)
     late.wait(60)
     move(web)
-    until(lambda: tree.mux("mux2") is None and serves(first, web), 60, first.log())
+    until(lambda: tree.mux("mux2") is None and serves(first, web), 60, first.log)
     late.start()
-    until(lambda: late.metric("generation", service="web") == generation, 60, late.log())
+    until(lambda: late.metric("generation", service="web") == generation, 60, late.log)
     until(lambda: heard(late) == heard(first) == 1, 60, late.get("/peers"))
     until(lambda: withdrawn(late), 60, late.get("/peers"))
     assert first.routes() == VIP
@@ -221,18 +225,18 @@ def test_a_mux_that_starts_again_without_zookeeper(tree: Tree, web: Service, new
     first.wait(60)
     until(lambda: heard(late) == 0, 60, late.get("/peers"))
     kept = (1).to_bytes(4, "little") + web.image["generation"].to_bytes(4, "little")
-    until(lambda: kept in (state / "cluster").read_bytes(), 60, late.log())
+    until(lambda: kept in (state / "cluster").read_bytes(), 60, late.log)
     stays(lambda: late.routes() == {}, 3, "no announcement by the only mux")
     late.signal(9)
     late.wait(60)
     late.start()
-    until(lambda: late.metric("restored", service="web") == 1, 60, late.log())
+    until(lambda: late.metric("restored", service="web") == 1, 60, late.log)
     stays(lambda: late.routes() == {}, 3, "no announcement after a start without ZooKeeper and other muxes")
     assert late.metric("withdrawn", service="web", reason="settled") == 1
     assert late.logged(event="announced") == announced
 
     heal(late)
-    until(lambda: serves(late, web) and late.routes() == VIP, 60, late.log())
+    until(lambda: serves(late, web) and late.routes() == VIP, 60, late.log)
 
 
 def test_what_is_refused(tree: Tree, web: Service, new_mux, undo: contextlib.ExitStack, tmp_path: Path):
@@ -245,7 +249,7 @@ def test_what_is_refused(tree: Tree, web: Service, new_mux, undo: contextlib.Exi
     node = {"format": 1, "id": "imitated", "version": "0.1.0", "address": first.address, "ports": [], "services": {}}
     tree.join("imitated", node)
     mux = new_mux(1, "--tag-key", str(key))
-    until(lambda: serves(mux, web), 60, mux.log())
+    until(lambda: serves(mux, web), 60, mux.log)
     to = mux.rack.address
 
     said = read(first.receive())
@@ -288,7 +292,7 @@ def test_what_is_refused(tree: Tree, web: Service, new_mux, undo: contextlib.Exi
             one.send(to, one.hello(far))
         return withdrawn(mux)
 
-    until(told, 60, mux.log())
+    until(told, 60, mux.log)
     assert mux.logged(event="withdrawn_behind", muxes_ahead=2) == 1
 
 
@@ -297,7 +301,7 @@ def test_without_a_key_only_known_addresses_are_heard(tree: Tree, web: Service, 
     peer = Imitated(IMITATED6)
     undo.callback(peer.close)
     mux = new_mux(1, is_only6=True)
-    until(lambda: serves(mux, web), 60, mux.log())
+    until(lambda: serves(mux, web), 60, mux.log)
     peer.send(mux.rack.address6, peer.hello(9))
     until(lambda: mux.metric("hello_refused_total", reason="peer_unknown") == 1, 60, mux.get("/peers"))
     assert heard(mux) == 0
@@ -314,7 +318,7 @@ def test_without_a_key_only_known_addresses_are_heard(tree: Tree, web: Service, 
 
 def test_off(web: Service, new_mux, tree: Tree):
     mux = new_mux(1, "--hello", "off")
-    until(lambda: serves(mux, web), 60, mux.log())
+    until(lambda: serves(mux, web), 60, mux.log)
     assert tree.mux()["behindSeconds"] == 0  # for all that controllers know it goes on without ZooKeeper
     assert json.loads(mux.get("/peers")) == {"mux": "mux1", "hello": False}
     assert mux.samples("hello_sent_total") == []
