@@ -41,7 +41,7 @@ enum hello_flags {
 
 enum hello_service_flags {
 	HELLO_ANNOUNCES = 0x01, /* the service's VIPs are announced */
-	HELLO_BEHIND = 0x02,    /* they are withdrawn because the ring is behind; never both */
+	HELLO_BEHIND = 0x02,    /* they are withdrawn, or soon will be, as behind or sick; never both */
 };
 
 /* Why a hello is refused, in the words of vectors and metrics. Order of checks: protocol/README.md, 9. */

@@ -2,7 +2,7 @@
 /*
  * Whether enough other muxes are ahead of this one for it to withdraw a service. Pure.
  *
- *	muxes	those that announce the service, those that withdrew it because they are behind, and this one
+ *	muxes	those that announce the service, those that withdrew it as behind or sick, and this one
  *	ahead	those of them that announce it and serve a higher generation than this one
  *
  *	withdraw while ahead is at least half of muxes, and not 0
@@ -34,7 +34,7 @@ struct lag_quorum {
 struct lag_view {
 	uint32_t generation; /* 0: it serves none */
 	bool announces;
-	bool is_behind; /* it withdrew the service because it is behind; not announces */
+	bool is_behind; /* it withdrew the service because it is behind or sick; not announces */
 };
 
 /* Before the others are added. */
