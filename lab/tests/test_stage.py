@@ -9,6 +9,7 @@ import pytest
 
 from lab import Lab
 from lab.deadline import until
+from lab.health import Health, probing
 from lab.lab import SERVICE
 from lab.server import Server, XdpServer
 from lab.traffic import Traffic
@@ -113,3 +114,23 @@ def test_a_good_server_gets_all_of_its_share(lab: Lab, traffic: Traffic) -> None
     assert len(traffic.broken()) == before
     owned = [backend["buckets"] for backend in lab.backends().values() if backend["weight"]]
     assert max(owned) - min(owned) <= 1
+
+
+@pytest.mark.long  # StageGateTest and test_signals.py have what a check does to signals
+@pytest.mark.parametrize("kind", ["http", "tcp"])
+def test_health_checks_are_no_reason(built: None, kind: str) -> None:
+    """Probes reset each connection that they open. At 1 % there are more of these than of clients' connections."""
+    with Lab(servers=2, window=WINDOW, variant=Variant(agents=True)) as lab:
+        lab.wait_reporting(REPORTS_SECONDS)
+        with probing(lab), lab.traffic(long=40, interval=0.5, short_rate=RATE) as traffic:
+            traffic.wait_open()
+            health = Health(lab)
+            health.check(kind=kind)
+            health.wait_healthy({1, 2})
+            add(lab, lab.start_server(3), BAKE)
+            until("the change ends", lambda: status(lab)["staging"]["state"] != "running", 3 * BAKE + OUT_SECONDS)
+            ended = status(lab)["staging"]
+            print(f"{kind}: {ended['state']}: {ended['why']}")
+            assert ended["state"] == "done"
+            traffic.wait_quiet()
+            assert not traffic.broken()
