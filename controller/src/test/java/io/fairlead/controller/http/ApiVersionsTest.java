@@ -23,6 +23,7 @@ class ApiVersionsTest extends ServedApi {
   private static final String WEB = "/v1/services/web";
   private static final String SPEC =
       "{\"name\":\"%s\",\"vips\":[\"10.99.0.%d\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
+  private static final String STAGED = "{\"changes\":[{\"op\":\"weight\",\"id\":8,\"weight\":50}]}";
   private static final String STATE =
       "{\"vips\":[\"10.99.0.1\"],\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
   private static final Pattern NEXT = Pattern.compile("<(/v1/[^>]*)>; rel=\"next\"");
@@ -110,6 +111,9 @@ class ApiVersionsTest extends ServedApi {
             new Write("PUT", WEB + "/backends/8", "{\"address\":\"10.1.0.28\"}"),
             new Write("PUT", WEB + "/backends/7", "{\"address\":\"10.1.0.27\",\"weight\":4}"),
             new Write("PATCH", WEB + "/backends/7", "{\"weight\":5}"),
+            new Write("POST", WEB + "/changes?stage=50%25,100%25", STAGED),
+            new Write("POST", WEB + "/stage/advance", ""),
+            new Write("POST", WEB + "/stage/rollback", ""),
             new Write("POST", WEB + "/drains", "{\"ids\":[8]}"),
             new Write("POST", WEB + "/undrain", "{\"ids\":[8]}"),
             new Write("POST", WEB + "/hold-health", "{\"ids\":[8]}"),
