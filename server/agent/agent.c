@@ -239,7 +239,7 @@ static void end_fetch(struct agent *agent, const struct exchange_result *result)
 		services_free(services);
 	} else {
 		readings_serve(agent->readings, services);
-		follower_read_signals(agent->follower); /* which belong to the services of before */
+		follower_read_signals(agent->follower); /* which belong to the former services */
 		if (!census_serve(agent->census, services)) {
 			fail(agent, "services", "there is no memory");
 			return;

@@ -134,8 +134,8 @@ void census_half_open(struct census *census, const struct socket_name *name);
 void census_listener(struct census *census, const struct listener *listener);
 
 /*
- * What listeners dropped since the last sweep counts as refused if a queue was full in either sweep. Otherwise it was not
- * for want of room: a listener also drops the reset of a client that leaves before its connection is established, as
+ * What listeners dropped since the last sweep counts as refused if a queue was full in either sweep. Otherwise
+ * queues had room: a listener also drops the reset of a client that leaves before its connection is established, as
  * health checks by TCP do each time.
  */
 void census_sweep_end(struct census *census);

@@ -250,7 +250,7 @@ static int lookup(struct diag *diag, fl_u8 family, const struct inet_diag_sockid
 	body = mnl_nlmsg_get_payload(header);
 	if (mnl_nlmsg_get_payload_len(header) < sizeof(*body))
 		return -EBADMSG;
-	/* for want of the connection the kernel finds the socket that listens, or what is left of it in TIME_WAIT */
+	/* without the connection, the kernel finds the socket that listens, or what is left of it in TIME_WAIT */
 	return body->idiag_timer != TIMER_TIME_WAIT && OPEN_STATES >> body->idiag_state & 1;
 }
 

@@ -7,8 +7,8 @@
  * its numbers come from the socket. A connection that sends something again also counts what it has sent until then, so
  * that those that last long are not missed; a storage of its own remembers what was counted of it.
  *
- * A reset that no socket sends tells tcp_send_reset from Linux 6.10 on only, which has enum sk_rst_reason. Before, packets
- * that are dropped for want of a socket tell it. Programs that read a packet are raw tracepoints: their arguments may be
+ * Only from Linux 6.10 on, which has enum sk_rst_reason, does tcp_send_reset report a reset that no socket sends. Earlier
+ * kernels report packets that are dropped because no socket takes them. Programs that read a packet are raw tracepoints: their arguments may be
  * NULL, which the verifier of some kernels does not believe.
  */
 #include "signals.bpf.h"
