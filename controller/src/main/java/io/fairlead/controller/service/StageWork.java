@@ -13,6 +13,7 @@ import io.fairlead.controller.resources.stages.Judgement;
 import io.fairlead.controller.resources.stages.StageGate;
 import io.fairlead.controller.store.StoreException;
 import java.time.Instant;
+import java.util.Optional;
 
 /** The steps of a staged change, or its rollback; signals are looked at all the time. */
 final class StageWork implements Work {
@@ -44,12 +45,12 @@ final class StageWork implements Work {
       case WAITS -> {}
       case GOES_ON -> {
         WriteOptions options = options(image, stage, next(stage), found);
-        committed(stage, commit.of(PoolPlan.advanced(image, found.words(), now, options), options));
+        committed(image, commit.of(PoolPlan.advanced(image, found.words(), now, options), options));
       }
       case FAILS -> {
         WriteOptions options = options(image, stage, "rolled back", found);
         committed(
-            stage, commit.of(PoolPlan.rolledBack(image, found.words(), now, options), options));
+            image, commit.of(PoolPlan.rolledBack(image, found.words(), now, options), options));
       }
     }
   }
@@ -58,11 +59,13 @@ final class StageWork implements Work {
     return stage.next().map(share -> "goes on to " + Stage.percent(share)).orElse("is done");
   }
 
-  private void committed(Stage stage, Result result) {
-    metrics.staged(
-        result.service(),
-        result.staging().map(now -> now.state()).filter(state -> !state.equals("running")),
-        result.movedBuckets());
+  private void committed(ServiceImage image, Result result) {
+    Optional<String> ended =
+        result.staging().map(now -> now.state()).filter(state -> !state.equals("running"));
+    if (ended.isPresent()) {
+      gate.forget(image);
+    }
+    metrics.staged(result.service(), ended, result.movedBuckets());
   }
 
   private static WriteOptions options(
