@@ -120,8 +120,9 @@ struct walk {
 	const struct image *image;
 	const struct delta *delta;
 	bool has_dead;
-	bool closes; /* there may be entries to be closed */
-	bool is_whole;
+	bool closes;           /* there may be entries to be closed */
+	bool is_whole;         /* each bucket is a step */
+	bool *changing;        /* by number of a history: it loses an entry, even if its bucket stays; NULL: none does */
 	struct owners *owners; /* of a delta by owner */
 	uint32_t next;         /* bucket */
 	uint32_t run, release;
@@ -133,15 +134,26 @@ static bool is_dead(const struct walk *walk, uint16_t id)
 	return walk->has_dead && walk->dead[id / 64] >> id % 64 & 1;
 }
 
-static bool names_dead(const struct walk *walk)
+static bool loses_entry(const struct walk *walk, const struct history *history)
+{
+	for (uint32_t i = 0; i < history->count; i++)
+		if (is_dead(walk, history->owner[i]) ||
+		    (walk->closes && history->since[i] <= walk->delta->closed_until))
+			return true;
+	return false;
+}
+
+/* False: no memory. */
+static bool note_changing(struct walk *walk)
 {
 	const struct histories *histories = &walk->image->histories;
 
-	for (uint32_t i = 0; walk->has_dead && i < histories->count; i++)
-		for (uint32_t j = 0; j < histories->list[i].count; j++)
-			if (is_dead(walk, histories->list[i].owner[j]))
-				return true;
-	return false;
+	if (!walk->has_dead && !walk->closes)
+		return true;
+	walk->changing = calloc(histories->count + 1, sizeof(*walk->changing));
+	for (uint32_t number = 1; walk->changing && number <= histories->count; number++)
+		walk->changing[number] = loses_entry(walk, histories_get(histories, number));
+	return walk->changing;
 }
 
 /* False: no memory. */
@@ -157,7 +169,7 @@ static bool walk_start(struct walk *walk, const struct image *image, const struc
 		walk->dead[backend->id / 64] |= 1ULL << backend->id % 64;
 	}
 	walk->closes = delta->closed_until && image->histories.count && delta->closed_until >= image->histories.oldest;
-	walk->is_whole = delta->order == FL_DELTA_BY_OWNER || walk->closes || names_dead(walk);
+	walk->is_whole = delta->order == FL_DELTA_BY_OWNER;
 	if (delta->order == FL_DELTA_BY_OWNER)
 		walk->owners = owners_new(delta);
 	return delta->order != FL_DELTA_BY_OWNER || walk->owners;
@@ -166,6 +178,7 @@ static bool walk_start(struct walk *walk, const struct image *image, const struc
 static void walk_end(struct walk *walk)
 {
 	free(walk->owners);
+	free(walk->changing);
 }
 
 /* The first bucket from `next` on that a run by number has. */
@@ -200,12 +213,24 @@ static uint32_t next_released(struct walk *walk)
 	return delta->releases[walk->release].start > walk->next ? delta->releases[walk->release].start : walk->next;
 }
 
+/* The next bucket before `end` whose history loses an entry, or `end`. */
+static uint32_t next_changing(const struct walk *walk, uint32_t end)
+{
+	uint32_t bucket = walk->next;
+
+	while (bucket < end && !walk->changing[walk->image->history[bucket]])
+		bucket++;
+	return bucket;
+}
+
 /* The next bucket that may change. False: there is none. */
 static bool walk_next(struct walk *walk, struct step *step)
 {
 	uint32_t moved = next_moved(walk), released = next_released(walk);
 	uint32_t bucket = walk->is_whole ? walk->next : moved < released ? moved : released;
 
+	if (walk->changing && !walk->is_whole)
+		bucket = next_changing(walk, bucket < walk->image->buckets ? bucket : walk->image->buckets);
 	if (bucket >= walk->image->buckets)
 		return false;
 	step->bucket = bucket;
@@ -263,7 +288,7 @@ enum fl_delta_error fold_check(const struct image *image, const struct delta *de
 
 	if (!walk_start(&walk, image, delta))
 		return reason_set(why, FL_DELTA_LENGTH, "%u runs by owner; no memory", delta->runs_count);
-	walk.is_whole |= walk.has_dead;
+	walk.is_whole |= walk.has_dead; /* a bucket that stays may be of a dead backend */
 	while (!error && walk_next(&walk, &step))
 		error = check_step(&walk, &step, why);
 	walk_end(&walk);
@@ -330,7 +355,7 @@ int fold_start(struct fold *fold, struct image *image, const struct delta *delta
 	int error = 0;
 
 	*fold = (struct fold){0};
-	if (!walk_start(&walk, image, delta) || !memos)
+	if (!walk_start(&walk, image, delta) || !note_changing(&walk) || !memos)
 		error = -ENOMEM;
 	fold->closes = walk.closes;
 	while (!error && walk_next(&walk, &step)) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folds a delta into an image (protocol/README.md section 5): entries close, owners are released, buckets move, and dead
- * backends leave all histories. The work is in proportion to the buckets that the delta names, unless it is by owner,
- * closes an entry or has a dead backend that a history names: then all buckets are walked.
+ * backends leave all histories. The work is in proportion to the buckets that the delta names or whose history loses an
+ * entry. If one does, the numbers of all histories are read, too. If the delta is by owner, or has a dead backend, all
+ * buckets are walked.
  */
 #ifndef FAIRLEAD_MUX_FOLD_H
 #define FAIRLEAD_MUX_FOLD_H
