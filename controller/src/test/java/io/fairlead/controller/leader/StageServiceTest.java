@@ -50,6 +50,7 @@ class StageServiceTest {
     done(controller.services().createService(spec("web", "10.99.0.1"), WriteOptions.COMMIT));
     done(controller.backends().change("web", List.of(add(1), add(2), add(3)), WriteOptions.COMMIT));
     done(controller.backends().change("web", List.of(add(4)), STAGED));
+    awaitLook(); // of a step that it sees late a leader waits for agents again
   }
 
   @AfterEach
