@@ -38,7 +38,7 @@ def check(rack: Rack, zookeeper: ZooKeeperProcess) -> Callable:
         if "--port" not in arguments:
             command += ["--port", XDP]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        assert done.returncode in (0, 1), done.stderr
+        assert done.returncode in (0, 1) and done.stdout, f"{done.returncode}: {done.stderr}"
         answer = json.loads(done.stdout)
         assert answer["ready"] == (done.returncode == 0)
         return done.returncode, {one["check"]: (one["verdict"], one["text"]) for one in answer["checks"]}
