@@ -37,7 +37,7 @@ def test_systemd_finds_them_sound_and_tight(name: str, tmp_path: Path):
 
 
 def threads(process: int) -> list[tuple[str, int]]:
-    """Their names, and the capabilities that each may use; without those that end meanwhile, as DPDK's first ones do."""
+    """Their names, and the capabilities that each may use; of those that do not end meanwhile."""
     found = []
     for task in Path(f"/proc/{process}/task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
