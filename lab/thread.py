@@ -23,11 +23,11 @@ _libc.ptrace.restype = ctypes.c_long
 
 def thread_of(pid: int, name: str) -> int:
     """The kernel's id of the process's thread with this name."""
-    found = [
-        int(task.name)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        if (task / "comm").read_text().rstrip("\n") == name
-    ]
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            if (task / "comm").read_text().rstrip("\n") == name:
+                found.append(int(task.name))
     if len(found) != 1:
         raise LookupError(f"process {pid} has {len(found)} threads named '{name}', and not one")
     return found[0]

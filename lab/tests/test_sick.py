@@ -80,6 +80,15 @@ def test_all_servers_are_out_of_reach(lab: Lab) -> None:
     withdraws_and_returns(lab, neighbours_lost(lab, lab.muxes[1]), "neighbour")
 
 
+def test_a_mux_stops_although_a_worker_stands_still(lab: Lab) -> None:
+    mux = lab.muxes[1]
+    with worker_stopped(lab, mux):
+        os.kill(mux.process.pid, signal.SIGTERM)
+        until("it ends", lambda: not mux.process.alive, 60)
+    lab.start_mux(1)
+    lab.wait_announced()
+
+
 @pytest.mark.long
 def test_a_worker_stands_still_while_a_change_waits_for_it(lab: Lab) -> None:
     """The control thread waits, too, and withdraws all the same; then the mux ends, to be started again."""

@@ -221,7 +221,7 @@ static void on_wait(void *context, uint64_t waited_ms)
 	health_run(&control->health, &control->cluster->sick, now);
 	cluster_sync_wait(control->cluster, now);
 	if (health_must_end(control->cluster->sick.of_mux, cluster_sync_announces(control->cluster), waited_ms))
-		health_end();
+		health_end("a worker hangs, and a change waits for it");
 }
 
 static int open_cluster(struct control_thread *control, struct reason *why)

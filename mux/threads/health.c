@@ -75,8 +75,8 @@ bool health_must_end(enum ailment ailment, bool announces, uint64_t waited_ms)
 	return ailment == AILMENT_WORKER && waited_ms >= most_ms;
 }
 
-_Noreturn void health_end(void)
+_Noreturn void health_end(const char *why)
 {
-	fprintf(stderr, "mux event=ends why=\"a worker hangs, and a change waits for it\"\n");
+	fprintf(stderr, "mux event=ends why=\"%s\"\n", why);
 	_exit(1);
 }

@@ -43,6 +43,6 @@ void health_run(struct health *health, struct sick_withdrawal *withdrawal, uint6
 bool health_must_end(enum ailment ailment, bool announces, uint64_t waited_ms);
 
 /* Ends the process at once: nothing can be stopped in order. */
-_Noreturn void health_end(void);
+_Noreturn void health_end(const char *why);
 
 #endif

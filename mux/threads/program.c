@@ -15,6 +15,7 @@
 #include "packet/burst.h"
 #include "threads/control_thread.h"
 #include "threads/drain.h"
+#include "threads/health.h"
 #include "threads/watchdog.h"
 #include "threads/worker.h"
 
@@ -130,7 +131,8 @@ static void stop(struct program *p)
 	if (p->control)
 		control_thread_stop(p->control);
 	while (p->workers_count)
-		worker_stop(p->workers[--p->workers_count]);
+		if (!worker_stop(p->workers[--p->workers_count]))
+			health_end("a worker hangs, and the mux is to stop");
 	if (p->front)
 		p->kind->close(p->front);
 	sampler_free(p->mux.sampler);

@@ -31,6 +31,8 @@
 
 _Static_assert((int)BURST_MAX == (int)WORKER_BURST, "a worker's burst is a burst");
 
+enum { STOP_SECONDS = 10 }; /* a turn takes microseconds, and 1 ms if it sleeps */
+
 /* Packets to be sent at the end of the burst, by port. */
 struct outbox {
 	uint16_t count;
@@ -487,11 +489,17 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	return 0;
 }
 
-void worker_stop(struct worker *worker)
+bool worker_stop(struct worker *worker)
 {
+	struct timespec until;
+
 	if (!worker)
-		return;
+		return true;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
-	pthread_join(worker->thread, NULL);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += STOP_SECONDS;
+	if (pthread_timedjoin_np(worker->thread, NULL, &until))
+		return false;
 	worker_free(worker);
+	return true;
 }

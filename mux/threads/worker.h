@@ -50,7 +50,7 @@ int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why);
 /* Starts a worker's thread, which is reader `index` of the tables and polls queue `index` of each port. */
 int worker_start(struct worker **out, unsigned index, const struct worker_place *place, struct reason *why);
 
-/* Stops the thread, waits for it to end, and frees the worker. */
-void worker_stop(struct worker *worker);
+/* Stops the thread, waits for it to end, and frees the worker. False: it did not end in time, so it hangs. */
+bool worker_stop(struct worker *worker);
 
 #endif
