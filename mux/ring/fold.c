@@ -120,9 +120,9 @@ struct walk {
 	const struct image *image;
 	const struct delta *delta;
 	bool has_dead;
-	bool closes;           /* there may be entries to be closed */
-	bool is_whole;         /* each bucket is a step */
-	bool *changing;        /* by number of a history: it loses an entry, even if its bucket stays; NULL: none does */
+	bool closes;    /* there may be entries to be closed */
+	bool is_whole;  /* each bucket is a step */
+	bool *changing; /* by number of a history: it loses an entry, even if its bucket stays; NULL: none does */
 	struct owners *owners; /* of a delta by owner */
 	uint32_t next;         /* bucket */
 	uint32_t run, release;
