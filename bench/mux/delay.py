@@ -8,7 +8,7 @@ a mux that tags what it sends, and so is slower than the other end, is offered a
 the ring of packets before it is full, a packet waits for all that are in it, and those that find no place are refused.
 macswap's time is that of the memif, the other end and the machine; the mux's additional time is its own. Percentiles
 are medians over short windows: a shared machine takes a core away for milliseconds from time to time. The mux is
-mux/tests/still_mux, 65,536 buckets, SipHash.
+mux/tests/still_mux, 65,536 buckets, SipHash; "spin": its worker does not sleep while there are packets.
 """
 
 import argparse
@@ -28,7 +28,10 @@ OVERLOADED_LONGER = 4  # than other windows: an excess of a tenth takes 1.5 ms t
 RING = 2048  # packets of a memif's ring: rsize=11
 TAGGED = "mux, tags"
 KEY = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
-FORWARDERS = ("mux", "macswap")
+SPINS = "mux, spin"
+SPIN = 1_000_000  # microseconds, the most: it does not sleep while there are packets
+FORWARDERS = ("mux", SPINS, "macswap")
+ADDED = {"mux": "added", SPINS: "added_spin"}
 PERCENTILES = ("p50", "p99", "p999")
 
 
@@ -38,7 +41,8 @@ def forwarder(args, name, device, folder):
         backends = [f"10.1.{1 + n // 200}.{1 + n % 200}" for n in range(args.backends)]
         still_mux = args.build / "mux/tests/still_mux"
         key = ["--tag-key", folder / "key"] if name == TAGGED else []
-        command = ["taskset", "-c", args.cores[1], still_mux, *key, "--via", "0", "--port", device]
+        spin = ["--spin", SPIN] if name == SPINS else []
+        command = ["taskset", "-c", args.cores[1], still_mux, *key, *spin, "--via", "0", "--port", device]
         return [*command, "10.99.0.1", "80", "65536", *backends]
     command = ["dpdk-testpmd", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf", "--iova-mode=va"]
     command += ["--lcores", f"0@{args.cores[0]},1@{args.cores[1]}", "--log-level=error", "--vdev", device, "--", "-i"]
@@ -137,7 +141,8 @@ def summary(rounds, at):
         sent = sum(load[name]["sent"] for load in loads)
         result[name] = {p: statistics.median(load[name][p] for load in loads) for p in PERCENTILES}
         result[name] |= {what: sum(load[name][what] for load in loads) / sent for what in ("lost", "refused")}
-    result["added"] = {p: statistics.median(load["mux"][p] - load["macswap"][p] for load in loads) for p in PERCENTILES}
+    for name, key in ADDED.items():
+        result[key] = {p: statistics.median(load[name][p] - load["macswap"][p] for load in loads) for p in PERCENTILES}
     return result
 
 
@@ -161,7 +166,8 @@ def main():
                 + "".join(f"{row[p] / 1000:10.2f}" for p in PERCENTILES)
                 + f"{row['lost']:10.1e} {row['refused']:10.1e}"
             )
-        print(f"  {'what the mux adds':24s}" + "".join(f"{load['added'][p] / 1000:10.2f}" for p in PERCENTILES))
+        for name, key in ADDED.items():
+            print(f"  {f'what {name} adds':24s}" + "".join(f"{load[key][p] / 1000:10.2f}" for p in PERCENTILES))
     row = result["overload"]
     what = f"{row['dropped']:.1%} of packets dropped, a full ring takes {row['full'] / 1000:.2f}"
     print(f"{OVERLOAD:.0%} of the capacity of a mux that tags, {row['capacity'] / 1e6:.2f} Mpps: {what}")

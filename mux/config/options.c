@@ -53,6 +53,8 @@ const char options_usage[] =
     "                       how packets are processed; auto: as fast as the processor can    (auto)\n"
     "  --check-paths N      process copies of one burst in N by the reference path too, and compare; 0: none\n"
     "                                                      (0)\n"
+    "  --spin US            microseconds without a packet after which a worker sleeps; until then it takes all of a\n"
+    "                       core, and packets do not wait for it to wake                    (30)\n"
     "  --withdraw-wait S    seconds to wait for routers to reroute before the mux stops  (2)\n"
     "  --drain S            seconds to keep serving packets that still arrive after that   (10)\n"
     "  --behind-seconds S   withdraw a service's VIPs once its ring has been behind for this long and another mux\n"
@@ -332,6 +334,7 @@ static const struct option table[] = {
 	{"behind-generations", NUMBER(behind.generations, 0, OPTIONS_GENERATIONS_MAX)},
 	{"check", BOOL(check, true_false), .alone = true},
 	{"output", BOOL(json, formats), .low = 1},
+	{"spin", NUMBER(spin, 0, OPTIONS_SPIN_MAX)},
 	{"withdraw-wait", NUMBER(withdraw_wait, 0, OPTIONS_SECONDS_MAX)},
 	{"drain", NUMBER(drain, 0, OPTIONS_SECONDS_MAX)},
 };
@@ -433,6 +436,7 @@ int options_parse(struct options *options, int argc, char *const *argv, char *co
 	options->workers = 1;
 	options->memory = 256;
 	options->announce = ANNOUNCE_TUN;
+	options->spin = OPTIONS_SPIN;
 	options->withdraw_wait = 2;
 	options->drain = 10;
 	options->behind.seconds = 60;

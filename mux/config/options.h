@@ -17,6 +17,8 @@ enum options_limits {
 	OPTIONS_PORTS_MAX = 16,
 	OPTIONS_WORKERS_MAX = 64,
 	OPTIONS_SECONDS_MAX = 3600,
+	OPTIONS_SPIN = 30, /* microseconds */
+	OPTIONS_SPIN_MAX = 1000000,
 	OPTIONS_GENERATIONS_MAX = 1000000,
 	OPTIONS_HELLO_PORT = 6081,
 	OPTIONS_CHECK_PATHS_MAX = 1000000,
@@ -61,6 +63,7 @@ struct options {
 	unsigned hello_port;                                 /* --hello; 0: off */
 	unsigned workers;                                    /* --workers */
 	unsigned memory;                                     /* --memory, MB */
+	unsigned spin;                                       /* --spin, microseconds */
 	unsigned withdraw_wait;                              /* --withdraw-wait, seconds */
 	unsigned drain;                                      /* --drain, seconds */
 	bool no_huge;                                        /* --no-huge */

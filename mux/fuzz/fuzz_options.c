@@ -83,7 +83,7 @@ static void check_ranges(const struct options *o)
 			require(strcmp(o->ports[i], o->ports[j]));
 	}
 	require(o->workers >= 1 && o->workers <= OPTIONS_WORKERS_MAX && o->memory >= 64 && o->memory <= 1024 * 1024);
-	require(o->withdraw_wait <= OPTIONS_SECONDS_MAX);
+	require(o->spin <= OPTIONS_SPIN_MAX && o->withdraw_wait <= OPTIONS_SECONDS_MAX);
 	require(o->drain <= OPTIONS_SECONDS_MAX && o->behind.seconds <= OPTIONS_SECONDS_MAX);
 	require(o->behind.generations <= OPTIONS_GENERATIONS_MAX && !o->no_exception);
 	require(fl_address_is_none(&o->address) || fl_address_is_ipv4(&o->address));
@@ -122,6 +122,7 @@ static void say(const struct options *o, struct words *flags)
 	add(flags, "--workers=%u", o->workers);
 	add(flags, "--memory=%u", o->memory);
 	add(flags, "--announce=%s", o->announce == ANNOUNCE_TUN ? "tun" : "none");
+	add(flags, "--spin=%u", o->spin);
 	add(flags, "--withdraw-wait=%u", o->withdraw_wait);
 	add(flags, "--drain=%u", o->drain);
 	add(flags, "--behind-seconds=%u", o->behind.seconds);
@@ -157,7 +158,8 @@ static void check_said(struct options *options)
 	require(fl_address_equal(&again.address, &options->address) &&
 		fl_address_equal(&again.address6, &options->address6));
 	require(again.workers == options->workers && again.memory == options->memory);
-	require(again.announce == options->announce && again.withdraw_wait == options->withdraw_wait);
+	require(again.spin == options->spin && again.announce == options->announce);
+	require(again.withdraw_wait == options->withdraw_wait);
 	require(again.drain == options->drain && again.behind.seconds == options->behind.seconds);
 	require(again.behind.generations == options->behind.generations && again.no_huge == options->no_huge);
 	require(again.check == options->check && again.json == options->json);

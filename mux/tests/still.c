@@ -75,7 +75,8 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 {
 	int i = 1;
 
-	*options = (struct options){.workers = 1, .memory = 256, .no_huge = true, .no_exception = true};
+	*options =
+	    (struct options){.workers = 1, .memory = 256, .spin = OPTIONS_SPIN, .no_huge = true, .no_exception = true};
 	*a = (struct arguments){.via = -1, .encap = &encap_gue, .steering = &steering_ring};
 	for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
 		if (!strcmp(argv[i], "--port"))
@@ -84,6 +85,8 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 			a->via = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--workers"))
 			options->workers = (unsigned)atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--spin"))
+			options->spin = (unsigned)atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--exception"))
 			options->no_exception = strcmp(argv[i + 1], "yes") != 0;
 		else if (!strcmp(argv[i], "--tag-key"))
@@ -103,7 +106,8 @@ static void parse(int argc, char **argv, struct options *options, struct argumen
 		else if (!strcmp(argv[i], "--memory"))
 			options->memory = (unsigned)atoi(argv[i + 1]);
 		else
-			die("allowed: --port, --via, --workers, --exception, --tag-key, --encap, --steering, --quic, "
+			die("allowed: --port, --via, --workers, --spin, --exception, --tag-key, --encap, --steering, "
+			    "--quic, "
 			    "--mss, --changes, --pipeline, --memory");
 	}
 	if (argc - i < 4 || !options->ports_count || !options->workers || options->workers > OPTIONS_WORKERS_MAX)

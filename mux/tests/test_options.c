@@ -71,6 +71,7 @@ static void defaults_are_as_documented(void **state)
 	assert_false(o.watchdog);
 	assert_string_equal(o.root, "/fairlead");
 	assert_string_equal(o.state_dir, "/var/lib/fairlead/mux");
+	assert_int_equal(o.spin, OPTIONS_SPIN);
 	assert_int_equal(o.withdraw_wait, 2);
 	assert_int_equal(o.drain, 10);
 	assert_int_equal(o.behind.seconds, 60);
@@ -90,7 +91,8 @@ static void every_flag_is_accepted(void **state)
 		"-port=net_null0,"
 		"no-rx=1|--address|10.1.0.11|--address|2001:db8::b|--http|[::1]:80|--workers|4|--memory|1024|--no-huge|"
 		"--announce|none|--watchdog|on|--state-dir|/s|--root|/a/"
-		"b|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|1000000",
+		"b|--spin|1000000|--withdraw-wait|0|--drain|3600|--hello|65535|--behind-seconds|0|--behind-generations|"
+		"1000000",
 		"", &why),
 	    0);
 	assert_string_equal(o.id, "m.2_x-y");
@@ -107,6 +109,7 @@ static void every_flag_is_accepted(void **state)
 	assert_true(o.watchdog);
 	assert_string_equal(o.root, "/a/b");
 	assert_string_equal(o.state_dir, "/s");
+	assert_int_equal(o.spin, 1000000);
 	assert_int_equal(o.withdraw_wait, 0);
 	assert_int_equal(o.drain, 3600);
 	assert_int_equal(o.hello_port, 65535);
@@ -164,6 +167,7 @@ static void every_error_names_its_option(void **state)
 	    {BASE "|--pipeline|jit", "", "--pipeline: 'jit'", "auto, interpreted, compiled"},
 	    {BASE "|--announce|bgp", "", "--announce: 'bgp'", "tun, none"},
 	    {BASE "|--watchdog|1", "", "--watchdog: '1'", "on, off"},
+	    {BASE "|--spin|1000001", "", "--spin: '1000001'", "0..1000000"},
 	    {BASE "|--withdraw-wait|-1", "", "--withdraw-wait: '-1'", "0..3600"},
 	    {BASE "|--check=maybe", "", "--check: 'maybe'", "true, false"},
 	    {BASE "|--output|xml", "", "--output: 'xml'", "text, json"},

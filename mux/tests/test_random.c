@@ -77,7 +77,7 @@ struct rack {
 enum { WIRE, KERNEL };
 
 static const struct fl_siphash_key tag_key = {1, 2};
-static const struct options checked = {.check_paths = 3};
+static const struct options checked = {.check_paths = 3, .spin = OPTIONS_SPIN};
 
 /* By the last digit of a backend's address: 7 is unresolved, 5 has a VLAN, 3 (and the peer mux) an MTU of 600. */
 static void hop_of(void *context, const struct fl_address *address, struct next_hop *out)

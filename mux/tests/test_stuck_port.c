@@ -121,7 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_ring_is_stuck_until_it_is_emptied)};
 	static const struct next_hops hops = {.lookup = hop};
-	static struct options options = {.memory = 64, .no_huge = true, .workers = 1};
+	static struct options options = {.memory = 64, .no_huge = true, .workers = 1, .spin = OPTIONS_SPIN};
 	struct worker_place place = {.workers = 1, .options = &options, .beats = rack.beats, .rings = rack.fragments};
 	struct reason why = {""};
 	int failed;

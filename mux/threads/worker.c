@@ -52,6 +52,7 @@ struct worker {
 	struct sampler *sampler;       /* NULL: none */
 	struct front *front;           /* NULL: none */
 	struct path_check *path_check; /* NULL: none */
+	unsigned spin_us;              /* without a packet before the first sleep */
 	unsigned check_every;          /* bursts */
 	unsigned until_check;          /* the same */
 	struct limiter echoes;
@@ -361,7 +362,7 @@ static void back_off(struct worker *worker, struct rte_rcu_qsbr *rcu, uint32_t *
 static void loop(struct worker *worker)
 {
 	struct rte_rcu_qsbr *rcu = tables_rcu(worker->tables);
-	uint64_t spin = rte_get_tsc_hz() / 1000000 * WORKER_SPIN_US, idle_since = 0; /* 0: a packet came */
+	uint64_t spin = rte_get_tsc_hz() / 1000000 * worker->spin_us, idle_since = 0; /* 0: a packet came */
 	uint32_t sleep = WORKER_SLEEP_MIN;
 
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_RELAXED)) {
@@ -464,6 +465,7 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->front = place->front;
 	worker->burst.tag_flags = tag_key_flags(place->tag_key);
 	worker->burst.worker = index;
+	worker->spin_us = place->options->spin;
 	worker->check_every = worker->until_check = place->options->check_paths;
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (worker->check_every)

@@ -4,7 +4,7 @@
  *
  *	receive -> front (front.h), if there is one -> steer (burst.h) -> sample (sampler.h) -> act -> send
  *
- * Idle back-off: after WORKER_SPIN_US without a packet the worker sleeps, briefly at first and for at most
+ * Idle back-off: after --spin microseconds without a packet the worker sleeps, briefly at first and for at most
  * WORKER_SLEEP_MAX; one packet resets the back-off. An idle mux takes about one per cent of a core, and a busy one
  * never sleeps. The wait is measured in time, not in polls: a sleep delays a packet by some 60 us, and with a port
  * whose polls return at once, a count of polls let a worker sleep between packets at 400,000 a second.
@@ -19,7 +19,6 @@
 
 enum worker_numbers {
 	WORKER_BURST = 32,
-	WORKER_SPIN_US = 30,          /* of empty polls before the first sleep */
 	WORKER_SLEEP_MIN = 20 * 1000, /* nanoseconds */
 	WORKER_SLEEP_MAX = 1000 * 1000,
 };
