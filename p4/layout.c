@@ -42,6 +42,8 @@ bool p4_has_steering(const struct steering *steering)
 /* Whether the program finds the servers of packets to ports of this protocol, and writes their headers. */
 static bool is_steered(const struct service *service, uint8_t protocol)
 {
+	if (service->packets_per_second || service->bytes_per_second) /* workers count what they forward */
+		return false;
 	if (!p4_has_encap(service->encap) || !p4_has_steering(steerings[service->steering]))
 		return false;
 	return protocol != IPPROTO_UDP || !service->quic.length;

@@ -38,6 +38,8 @@ static const struct field {
     FIELD("quicServerId", quic, false),
     FIELD("maxSegmentSize", mss, false),
     FIELD("statelessUdp", stateless_udp, false),
+    FIELD("packetsPerSecond", packets_per_second, false),
+    FIELD("bytesPerSecond", bytes_per_second, false),
     FIELD("windowSeconds", window, false),
     FIELD("holdSeconds", hold, false),
     FIELD("maat", maat, false),

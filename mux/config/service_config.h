@@ -17,8 +17,11 @@ enum service_config_limits {
 	SERVICE_VIPS_MAX = 64,
 	SERVICE_PORTS_MAX = 64,
 	SERVICE_MSS_MIN = 536,
-	SERVICE_QUIC_OFFSET_MAX = 19, /* a connection id has at most 20 bytes */
+	SERVICE_PACKETS_MAX = 1000000000, /* a second */
+	SERVICE_QUIC_OFFSET_MAX = 19,     /* a connection id has at most 20 bytes */
 };
+
+#define SERVICE_BYTES_MAX 1000000000000 /* a second */
 
 struct encap;
 struct steering;
@@ -75,12 +78,14 @@ struct service_config {
 	enum fl_hash_kind hash;
 	struct fl_siphash_key key;
 	enum affinity affinity;
-	const struct encap *encap;  /* encap.h */
-	struct quic_server_id quic; /* of its UDP ports */
-	uint16_t mss;               /* 0: SYNs are left as they are */
-	bool stateless_udp;         /* datagrams name no former owner: each is answered by itself */
-	uint32_t window;            /* seconds */
-	uint32_t hold;              /* seconds, 0: none; a row's move then counts as long as the row has one */
+	const struct encap *encap;   /* encap.h */
+	struct quic_server_id quic;  /* of its UDP ports */
+	uint16_t mss;                /* 0: SYNs are left as they are */
+	bool stateless_udp;          /* datagrams name no former owner: each is answered by itself */
+	uint32_t window;             /* seconds */
+	uint64_t bytes_per_second;   /* that each mux forwards at most, of IP packets; 0: any number */
+	uint32_t packets_per_second; /* the same */
+	uint32_t hold;               /* seconds, 0: none; a row's move then counts as long as the row has one */
 	struct maat_settings maat;
 };
 

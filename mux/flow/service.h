@@ -28,6 +28,8 @@ struct service {
 
 	/* of tags; used if packets are tagged */
 	struct fl_siphash_key list_key __attribute__((aligned(64)));
+	uint64_t bytes_per_second;    /* atomic; the budget of this mux, 0: any number */
+	uint32_t packets_per_second;  /* the same */
 	struct service_config config; /* workers may read only what tables_change can't change */
 } __attribute__((aligned(64)));
 

@@ -65,6 +65,7 @@ enum verdict_class {
 	/* the same, not reported: beyond the limit, or must not be */ \
 	VERDICT(TOO_BIG_SILENT, "too_big_silent", OF_SERVICE) \
 	VERDICT(NO_HEADROOM, "no_headroom", OF_SERVICE) /* the buffer has no headroom left */ \
+	VERDICT(OVER_BUDGET, "over_budget", OF_SERVICE) /* beyond what the service may have of this mux (budget.h) */ \
 	VERDICT(ECHO_LIMIT, "echo_limit", LATER) /* an echo request beyond the limit of answers a second */ \
 	VERDICT(PORT_FULL, "port_full", LATER) /* the port did not accept it */ \
 	VERDICT(EXCEPTION_FULL, "exception_full", LATER) /* the kernel's port did not accept it */ \

@@ -46,6 +46,7 @@ static void check_ranges(const struct service_config *c)
 	require(c->vips_count >= 1 && c->vips_count <= SERVICE_VIPS_MAX);
 	require(c->ports_count >= 1 && c->ports_count <= SERVICE_PORTS_MAX);
 	require(c->buckets >= FL_BUCKETS_MIN && c->buckets <= FL_BUCKETS_MAX && !(c->buckets & (c->buckets - 1)));
+	require(c->packets_per_second <= SERVICE_PACKETS_MAX && c->bytes_per_second <= SERVICE_BYTES_MAX);
 	require(!c->mss || c->mss >= SERVICE_MSS_MIN);
 	require(c->quic.length <= 2 && c->quic.offset <= SERVICE_QUIC_OFFSET_MAX);
 	require(!c->mptcp.first == !c->mptcp.last && c->mptcp.first <= c->mptcp.last);

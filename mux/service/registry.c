@@ -144,7 +144,7 @@ static int take_slot(const struct registry *registry)
 	return -ENOSPC;
 }
 
-/* Workers may read MSS, QUIC and stateless UDP at any time; only the control thread reads VIPs and ports. */
+/* Workers may read MSS, QUIC, stateless UDP and budgets at any time; only the control thread reads VIPs and ports. */
 static void set_config(struct service *service, const struct service_config *config)
 {
 	struct quic_server_id quic = config->quic;
@@ -153,6 +153,8 @@ static void set_config(struct service *service, const struct service_config *con
 	__atomic_store_n(&service->mss, config->mss, __ATOMIC_RELAXED);
 	__atomic_store(&service->quic, &quic, __ATOMIC_RELAXED);
 	__atomic_store_n(&service->stateless_udp, config->stateless_udp, __ATOMIC_RELAXED);
+	__atomic_store_n(&service->packets_per_second, config->packets_per_second, __ATOMIC_RELAXED);
+	__atomic_store_n(&service->bytes_per_second, config->bytes_per_second, __ATOMIC_RELAXED);
 }
 
 /* NULL: no memory. */

@@ -235,6 +235,18 @@ static int make_data(const struct tables *tables, const struct service_config *c
 	return *out ? 0 : reason_set(why, -ENOMEM, "service %s: no memory for steering", config->name);
 }
 
+static void note_budgets(struct tables *tables)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < tables->registry.count; i++) {
+		const struct service_config *config = &tables->registry.services[i]->config;
+
+		has |= config->packets_per_second || config->bytes_per_second;
+	}
+	__atomic_store_n(&tables->has_budgets, has, __ATOMIC_RELAXED);
+}
+
 int tables_add(struct tables *tables, const struct service_config *config, struct service **out, struct reason *why)
 {
 	struct service *service;
@@ -261,6 +273,7 @@ int tables_add(struct tables *tables, const struct service_config *config, struc
 		registry_release(&tables->registry, service);
 		return reason_set(why, error, "service %s: no memory for the lookup", config->name);
 	}
+	note_budgets(tables);
 	if (tables->services.configured)
 		tables->services.configured(tables->services.context, service);
 	*out = service;
@@ -303,6 +316,7 @@ int tables_change(struct tables *tables, struct service *service, const struct s
 		publication_synchronize(tables->publication);
 		config->steering->drop(old);
 	}
+	note_budgets(tables);
 	rule = service_ring_rule(service);
 	if (service->ring && service->ring->listed->rule.window != rule.window)
 		ring_renew(service->ring, &rule);
@@ -354,6 +368,7 @@ void tables_remove(struct tables *tables, struct service *service)
 	static const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
 
 	registry_remove(&tables->registry, service);
+	note_budgets(tables);
 	announce_vips(tables);
 	/* no lookup that names the service may outlive it, and no other lookup needs less memory than this one */
 	while (publish(tables))

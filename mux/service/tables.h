@@ -82,6 +82,7 @@ struct tables {
 	    *options;          /* that steering methods check; they must outlive it. Set before the first service */
 	struct next_hops hops; /* of any address */
 	struct next_hops backend_hops; /* of backends: none for a VIP or a mux */
+	bool has_budgets;              /* atomic: a service has one */
 	bool stale; /* VIPs or peers have changed since backends' templates were built: poll it about once a second */
 	struct vip_listener listener;
 	struct service_listener services; /* is told of no service that there already is */

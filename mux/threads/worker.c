@@ -26,6 +26,7 @@
 #include "packet/transport.h"
 #include "config/clock.h"
 #include "config/options.h"
+#include "threads/budget.h"
 #include "threads/front.h"
 #include "threads/privilege.h"
 
@@ -52,6 +53,9 @@ struct worker {
 	struct sampler *sampler;       /* NULL: none */
 	struct front *front;           /* NULL: none */
 	struct path_check *path_check; /* NULL: none */
+	struct budget *budgets;        /* of services, by slot */
+	unsigned workers;              /* that share them */
+	bool has_budgets;              /* a service has one, in this turn */
 	unsigned spin_us;              /* without a packet before the first sleep */
 	unsigned check_every;          /* bursts */
 	unsigned until_check;          /* the same */
@@ -206,6 +210,8 @@ static inline void act(struct worker *worker, const struct port *port)
 		counter_add(&counters->second_first, burst->second_first);
 	if (burst->second_syns)
 		counter_add(&counters->second_syns, burst->second_syns);
+	if (unlikely(worker->has_budgets))
+		budgets_apply(worker->budgets, worker->workers, burst, worker->now_ms);
 	if (unlikely(!burst->is_brief && sampler_is_on(worker->sampler)))
 		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
 	if (likely(burst->one)) {
@@ -318,7 +324,6 @@ static inline uint16_t serve(struct worker *worker, unsigned index, uint32_t now
 	burst->mac = __atomic_load_n(&port->mac, __ATOMIC_RELAXED);
 	burst->now = now;
 	burst->tag_flags = worker->burst.tag_flags;
-	burst->is_brief = !(worker->sampler && sampler_is_on(worker->sampler));
 	count = burst->count;
 	if (unlikely(worker->front && !(worker->sampler && sampler_is_on(worker->sampler)))) {
 		serve_front(worker, index);
@@ -369,6 +374,8 @@ static void loop(struct worker *worker)
 		uint32_t now = __atomic_load_n(&worker->tables->lists->now, __ATOMIC_RELAXED), got = 0;
 
 		worker->now_ms = clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000;
+		worker->has_budgets = __atomic_load_n(&worker->tables->has_budgets, __ATOMIC_RELAXED);
+		worker->burst.is_brief = !worker->has_budgets && !(worker->sampler && sampler_is_on(worker->sampler));
 		for (unsigned i = 0; i < worker->ports->count; i++) {
 			const struct port *port = &worker->ports->port[i];
 
@@ -442,6 +449,7 @@ int worker_rings(struct rte_ring **rings, unsigned workers, struct reason *why)
 static void worker_free(struct worker *worker)
 {
 	path_check_free(worker->path_check);
+	free(worker->budgets);
 	if (worker->fragments)
 		fragments_free(worker->fragments);
 	free(worker);
@@ -467,11 +475,15 @@ int worker_start(struct worker **out, unsigned index, const struct worker_place 
 	worker->burst.worker = index;
 	worker->spin_us = place->options->spin;
 	worker->check_every = worker->until_check = place->options->check_paths;
+	worker->workers = place->workers;
+	worker->budgets = calloc(REGISTRY_SERVICES_MAX, sizeof(*worker->budgets));
 	worker->fragments = fragments_new(index, place->workers, place->rings);
 	if (worker->check_every)
 		worker->path_check = path_check_new();
 	if (!worker->fragments)
 		error = reason_set(why, -ENOMEM, "worker %u: no memory for fragments", index);
+	else if (!worker->budgets)
+		error = reason_set(why, -ENOMEM, "worker %u: no memory for budgets", index);
 	else if (!worker->check_every != !worker->path_check)
 		error = reason_set(why, -ENOMEM, "worker %u: no memory to check paths", index);
 	if (!error) {

@@ -16,6 +16,7 @@ const ORDER = "docs/mux.md, Order of checks";
 const FRAGMENTS = "docs/mux.md, Fragments";
 const ICMP = "docs/mux.md, ICMP";
 const SIZES = "docs/mux.md, Sizes";
+const BUDGETS = "docs/operating.md, Budgets";
 const DROPS = "docs/troubleshooting.md, A mux drops packets";
 const CLIENT = "A broken or hostile client, or a device on the path that damages packets.";
 
@@ -141,6 +142,11 @@ export const DROPPED: Record<string, Verdict> = {
     what: "The buffer has no room for the outer header.",
     remedy: "A bug in the port's driver: report it.",
     page: ORDER,
+  },
+  over_budget: {
+    what: "Beyond the packets or bytes a second that the service may have of this mux.",
+    remedy: "A flood, or a budget that is too small: raise packetsPerSecond or bytesPerSecond.",
+    page: BUDGETS,
   },
   port_full: {
     what: "The port did not accept it.",

@@ -40,6 +40,7 @@ export type Dropped =
   | "too_big"
   | "too_big_silent"
   | "no_headroom"
+  | "over_budget"
   | "echo_limit"
   | "port_full"
   | "exception_full"

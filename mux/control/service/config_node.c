@@ -291,6 +291,11 @@ static int get_config(const json_t *object, const char *name, struct service_con
 	if (get_optional(&reader, "maxSegmentSize"))
 		out->mss = (uint16_t)get_integer(&reader, object, "maxSegmentSize", SERVICE_MSS_MIN, UINT16_MAX);
 	get_stateless_udp(&reader, out);
+	if (get_optional(&reader, "packetsPerSecond"))
+		out->packets_per_second =
+		    (uint32_t)get_integer(&reader, object, "packetsPerSecond", 1, SERVICE_PACKETS_MAX);
+	if (get_optional(&reader, "bytesPerSecond"))
+		out->bytes_per_second = (uint64_t)get_integer(&reader, object, "bytesPerSecond", 1, SERVICE_BYTES_MAX);
 	if (get_optional(&reader, "holdSeconds"))
 		out->hold = (uint32_t)get_integer(&reader, object, "holdSeconds", 1, HOLD_MAX);
 	if (!reader.error && !strcmp(out->steering->name, "maat"))
@@ -344,6 +349,11 @@ static int add_optional(json_t *object, const struct service_config *config)
 		failed |= json_object_set_new(object, "maxSegmentSize", json_integer(config->mss));
 	if (config->stateless_udp)
 		failed |= json_object_set_new(object, "statelessUdp", json_true());
+	if (config->packets_per_second)
+		failed |= json_object_set_new(object, "packetsPerSecond", json_integer(config->packets_per_second));
+	if (config->bytes_per_second)
+		failed |=
+		    json_object_set_new(object, "bytesPerSecond", json_integer((json_int_t)config->bytes_per_second));
 	if (config->hold)
 		failed |= json_object_set_new(object, "holdSeconds", json_integer(config->hold));
 	if (config->maat.filter_bytes)

@@ -110,6 +110,21 @@ static void reads_optional_fields(void **state)
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_int_equal(config.hold, 604800);
 	free(text);
+	assert_int_equal(config.packets_per_second, 0);
+	text = changed("packetsPerSecond", "1000000000");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_int_equal(config.packets_per_second, 1000000000);
+	assert_true(config.bytes_per_second == 0);
+	free(text);
+	text = changed("bytesPerSecond", "1000000000000");
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_true(config.bytes_per_second == 1000000000000);
+	free(text);
+	text = config_node_print(&config);
+	memset(&config, 0, sizeof(config));
+	assert_int_equal(parse(text, &config, &why), 0);
+	assert_true(config.bytes_per_second == 1000000000000);
+	free(text);
 	text = changed("steering", "\"othello\"");
 	assert_int_equal(parse(text, &config, &why), 0);
 	assert_ptr_equal(config.steering, &steering_othello);
@@ -247,6 +262,10 @@ static void refuses(void **state)
 	    {"maxSegmentSize", "535", "536..65535"},
 	    {"maxSegmentSize", "\"1400\"", "an integer 536..65535"},
 	    {"statelessUdp", "1", "statelessUdp is not a boolean; allowed: true, false"},
+	    {"packetsPerSecond", "0", "packetsPerSecond is 0; allowed: 1..1000000000"},
+	    {"packetsPerSecond", "1000000001", "1000000001"},
+	    {"bytesPerSecond", "\"1\"", "an integer 1..1000000000000"},
+	    {"bytesPerSecond", "1000000000001", "1000000000001"},
 	    {"holdSeconds", "0", "holdSeconds is 0; allowed: 1..604800"},
 	    {"holdSeconds", "604801", "604801"},
 	    {"holdSeconds", "true", "an integer 1..604800"},

@@ -40,6 +40,8 @@ public record ServiceConfig(
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<QuicServerId> quicServerId,
     @JsonInclude(JsonInclude.Include.NON_ABSENT) Optional<Integer> maxSegmentSize,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean statelessUdp,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) int packetsPerSecond,
+    @JsonInclude(JsonInclude.Include.NON_DEFAULT) long bytesPerSecond,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int holdSeconds,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean holdByDefault,
     @JsonInclude(JsonInclude.Include.NON_DEFAULT) int slowStartSeconds,

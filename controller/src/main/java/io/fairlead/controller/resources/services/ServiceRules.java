@@ -47,6 +47,11 @@ public final class ServiceRules {
   private static final int WINDOW_MAX = 86_400;
   private static final int HOLD_MAX = 604_800;
   private static final int SEGMENT_MIN = 536;
+
+  /** Of a mux, a second. */
+  private static final int PACKETS_MAX = 1_000_000_000;
+
+  private static final long BYTES_MAX = 1_000_000_000_000L;
   private static final MptcpPorts NO_PORTS = new MptcpPorts(0, 0);
   private static final QuicServerId NO_PLACE = new QuicServerId(0, 0);
   private static final int BUCKETS_PER_BACKEND = 100;
@@ -163,6 +168,17 @@ public final class ServiceRules {
                     .map(ServiceRules::checked))
             .maxSegmentSize(segment(spec.maxSegmentSize(), base.maxSegmentSize(), isChange))
             .statelessUdp(spec.statelessUdp().orElse(base.statelessUdp()))
+            .packetsPerSecond(
+                (int)
+                    budget(
+                        "packetsPerSecond",
+                        spec.packetsPerSecond().orElse(base.packetsPerSecond()),
+                        PACKETS_MAX))
+            .bytesPerSecond(
+                budget(
+                    "bytesPerSecond",
+                    spec.bytesPerSecond().orElse(base.bytesPerSecond()),
+                    BYTES_MAX))
             .slowStartSeconds(
                 SlowStartRules.seconds(spec.slowStartSeconds().orElse(base.slowStartSeconds())))
             .maintenance(spec.maintenance().map(ServiceRules::checked).or(base::maintenance))
@@ -243,6 +259,13 @@ public final class ServiceRules {
       Optional<Integer> asked, Optional<Integer> present, boolean isChange) {
     return setting(asked, present, isChange, 0)
         .map(size -> inRange("maxSegmentSize", size, SEGMENT_MIN, 65535));
+  }
+
+  private static long budget(String field, long asked, long most) {
+    if (asked < 0 || asked > most) {
+      throw Refusal.invalid(field, asked, "1..%d, or 0 for no limit".formatted(most));
+    }
+    return asked;
   }
 
   private static SteeringMethod steering(String word) {

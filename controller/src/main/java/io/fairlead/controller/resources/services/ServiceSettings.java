@@ -75,6 +75,20 @@ final class ServiceSettings {
 
   @SettingOption
   @Option(
+      names = "--packets-per-second",
+      paramLabel = "N",
+      description = "Most packets that each mux forwards to it; 0 for no limit. New services: 0")
+  private Integer packetsPerSecond;
+
+  @SettingOption
+  @Option(
+      names = "--bytes-per-second",
+      paramLabel = "N",
+      description = "Most bytes, of IP packets, that each mux forwards to it; 0 for no limit.")
+  private Long bytesPerSecond;
+
+  @SettingOption
+  @Option(
       names = "--slow-start",
       paramLabel = "SECONDS",
       description =
@@ -222,6 +236,8 @@ final class ServiceSettings {
     }
     addIfThere(fields, "max segment", service, "maxSegmentSize");
     addIfThere(fields, "stateless udp", service, "statelessUdp");
+    addIfThere(fields, "packets/s", service, "packetsPerSecond");
+    addIfThere(fields, "bytes/s", service, "bytesPerSecond");
     if (service.has("maintenance")) {
       fields.add("max draining", service.path("maintenance").path("maxDraining").asText());
     }

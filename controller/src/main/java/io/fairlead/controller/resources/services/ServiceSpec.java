@@ -37,6 +37,8 @@ public record ServiceSpec(
     Optional<QuicServerId> quicServerId,
     Optional<Integer> maxSegmentSize,
     Optional<Boolean> statelessUdp,
+    Optional<Integer> packetsPerSecond,
+    Optional<Long> bytesPerSecond,
     Optional<Integer> holdSeconds,
     Optional<Boolean> holdByDefault,
     Optional<Integer> slowStartSeconds,

@@ -71,6 +71,8 @@ class ApplyTest {
         buckets: 1024
         quicServerId: {offset: 3, length: 1}
         maxSegmentSize: 1300
+        packetsPerSecond: 500000
+        bytesPerSecond: 250000000
         statelessUdp: true
         holdSeconds: 3600
         slowStartSeconds: 60

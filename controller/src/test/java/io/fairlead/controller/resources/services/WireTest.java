@@ -143,6 +143,47 @@ class WireTest {
   }
 
   @Test
+  void aBudgetIsThereOnlyIfAskedFor() throws Exception {
+    ServiceConfig config = config("10.99.0.1", GUE);
+    assertThat(config.packetsPerSecond()).isZero();
+    assertThat(config.bytesPerSecond()).isZero();
+    ServiceConfig most =
+        ServiceRules.changed(
+            config,
+            ServiceSpec.builder()
+                .packetsPerSecond(1_000_000_000)
+                .bytesPerSecond(1_000_000_000_000L)
+                .build());
+    assertThat(most)
+        .isEqualTo(
+            config.toBuilder()
+                .packetsPerSecond(1_000_000_000)
+                .bytesPerSecond(1_000_000_000_000L)
+                .build());
+    assertThat(ServiceRules.changed(most, change(Optional.empty(), Optional.of(1200))))
+        .isEqualTo(most.toBuilder().maxSegmentSize(Optional.of(1200)).build());
+    assertThat(ServiceRules.changed(most, ServiceSpec.builder().packetsPerSecond(0).build()))
+        .isEqualTo(config.toBuilder().bytesPerSecond(1_000_000_000_000L).build());
+    ServiceSpec plain = spec("10.99.0.1", Optional.empty(), GUE);
+    assertThat(ServiceRules.replaced(most, plain).bytesPerSecond()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "-1, 0, packetsPerSecond",
+    "1000000001, 0, packetsPerSecond",
+    "0, -1, bytesPerSecond"
+  })
+  void aBudgetBeyondAnyMuxIsRefused(int packets, long bytes, String field) {
+    ServiceSpec change =
+        ServiceSpec.builder().packetsPerSecond(packets).bytesPerSecond(bytes).build();
+    assertThatThrownBy(() -> ServiceRules.changed(config("10.99.0.1", GUE), change))
+        .isInstanceOf(Refusal.class)
+        .hasMessageContaining(field)
+        .hasMessageContaining("or 0 for no limit");
+  }
+
+  @Test
   void bucketsAreHeldOnlyIfAskedFor() throws Exception {
     ServiceConfig config = config("10.99.0.1", GUE);
     assertThat(config.holdSeconds()).isZero();
