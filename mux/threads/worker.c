@@ -212,7 +212,7 @@ static inline void act(struct worker *worker, const struct port *port)
 		counter_add(&counters->second_syns, burst->second_syns);
 	if (unlikely(worker->has_budgets))
 		budgets_apply(worker->budgets, worker->workers, burst, worker->now_ms);
-	if (unlikely(!burst->is_brief && sampler_is_on(worker->sampler)))
+	if (unlikely(!burst->is_brief && worker->sampler && sampler_is_on(worker->sampler)))
 		sampler_look(worker->sampler, worker->index, burst, port->id, counters);
 	if (likely(burst->one)) {
 		send_one(worker);
