@@ -2,6 +2,7 @@
 package io.fairlead.controller.leader;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.fairlead.controller.FreePorts;
 import io.fairlead.controller.core.ring.DeltaCodec;
@@ -17,6 +18,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -25,6 +27,7 @@ import java.util.stream.IntStream;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.KeeperException.NoNodeException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -161,7 +164,11 @@ class KillTest {
       try (CuratorFramework client =
           CuratorFrameworkFactory.newClient(controller.zookeeper(), new RetryOneTime(100))) {
         client.start();
-        Ring ring = replay(client, latest);
+        Ring ring =
+            await("what is kept; the leader may prune meanwhile")
+                .atMost(Duration.ofSeconds(30))
+                .ignoreExceptionsInstanceOf(NoNodeException.class)
+                .until(() -> replay(client, latest), Objects::nonNull);
         RingView view = Shown.ring(controller, "web");
         view.runs()
             .forEach(
