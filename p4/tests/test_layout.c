@@ -21,6 +21,7 @@
 #include "layout.h"
 #include "flow/verdict.h"
 #include "siphash.h"
+#include "steering/ring/steering_ring.h"
 
 static const char *verdicts_file;
 
@@ -103,12 +104,42 @@ static void test_backend(void **state)
 	assert_int_equal(p4_backend_word(&backends, &backend, 5, 1), 0);
 }
 
+/* What the program leaves to the workers, by a service's settings. */
+static void test_kind(void **state)
+{
+	static const struct kind_row {
+		uint16_t mss;
+		uint32_t packets_per_second;
+		uint64_t bytes_per_second;
+		uint8_t tcp, udp; /* of the kind's bits that refer */
+	} rows[] = {
+	    {0, 0, 0, 0, 0},
+	    {1400, 0, 0, P4_KIND_REFER_SYN, 0},
+	    {0, 1, 0, P4_KIND_REFER, P4_KIND_REFER},
+	    {0, 0, 1, P4_KIND_REFER, P4_KIND_REFER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct service service = {.encap = &encap_gue,
+					  .steering = (uint8_t)steering_number(&steering_ring),
+					  .mss = rows[i].mss,
+					  .packets_per_second = rows[i].packets_per_second,
+					  .bytes_per_second = rows[i].bytes_per_second};
+		uint8_t refers = P4_KIND_REFER | P4_KIND_REFER_SYN;
+
+		assert_int_equal(p4_kind(&service, IPPROTO_TCP, false, false) & refers, rows[i].tcp);
+		assert_int_equal(p4_kind(&service, IPPROTO_UDP, false, false) & refers, rows[i].udp);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_verdicts),
 	    cmocka_unit_test(test_crc),
 	    cmocka_unit_test(test_backend),
+	    cmocka_unit_test(test_kind),
 	};
 
 	verdicts_file = argc > 1 ? argv[1] : "verdicts.p4";
