@@ -25,10 +25,12 @@ import org.junit.jupiter.api.Test;
 /** Reports to a follower, and what a new leader knows. */
 class AgentFailoverTest {
   private static final Duration SOON = Duration.ofSeconds(30);
+
+  /** Without a hold by default, which begins after a report and changes what agents are told. */
   private static final String WEB =
       "{"
           + Ranges.FIELD
-          + ",\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,"
+          + ",\"name\":\"web\",\"vips\":[\"10.99.0.1\"],\"buckets\":256,\"holdSeconds\":0,"
           + "\"ports\":[{\"protocol\":\"tcp\",\"port\":80}]}";
 
   /** A controller and its API. */
