@@ -6,6 +6,7 @@ import io.fairlead.controller.core.image.Stage;
 import io.fairlead.controller.plan.PoolPlan;
 import io.fairlead.controller.resources.metrics.CommitMetrics;
 import io.fairlead.controller.resources.plane.Origin;
+import io.fairlead.controller.resources.plane.Refusal;
 import io.fairlead.controller.resources.plane.Result;
 import io.fairlead.controller.resources.plane.WriteOptions;
 import io.fairlead.controller.resources.plane.WriteOptions.OnLoss;
@@ -41,6 +42,15 @@ final class StageWork implements Work {
   public void run(ServiceImage image, Instant now) throws StoreException {
     Stage stage = image.transitions().staging().orElseThrow();
     Judgement found = gate.look(image, now);
+    try {
+      take(image, stage, found, now);
+    } catch (Refusal e) {
+      gate.refused(image, e.getMessage());
+    }
+  }
+
+  private void take(ServiceImage image, Stage stage, Judgement found, Instant now)
+      throws StoreException {
     switch (found.kind()) {
       case WAITS -> {}
       case GOES_ON -> {

@@ -106,7 +106,9 @@ class StageServiceTest {
     assertThat(owned()).as("1 %% of 256").isEqualTo(2);
     assertThat(controller.metrics().scrape())
         .contains("fairlead_controller_stage_share{service=\"web\"} 0.01")
-        .contains("fairlead_controller_stage_unheard{service=\"web\"} 1.0");
+        .contains("fairlead_controller_stage_unheard{service=\"web\"} 1.0")
+        .contains("fairlead_controller_stage_overdue_seconds{service=\"web\"} 0.0")
+        .contains("fairlead_controller_stage_rolled_back{service=\"web\"} 0.0");
     clock.set(NOW + 59);
     await().during(Duration.ofMillis(1200)).atMost(SOON).until(() -> owned() == 2);
     at(NOW + 60, 0.1);
@@ -140,6 +142,9 @@ class StageServiceTest {
     at(NOW + 120, 1);
     done(next.stages().rollBack("web", WriteOptions.COMMIT));
     assertThat(staging().state()).isEqualTo("rolled_back");
+    assertThat(next.metrics().scrape())
+        .contains("fairlead_controller_stage_rolled_back{service=\"web\"} 1.0")
+        .contains("fairlead_controller_stage_overdue_seconds{service=\"web\"} 0.0");
     assertThat(owned()).isZero();
     assertThat(Shown.backends(next, "web").get(3).drain().orElseThrow().weight()).isEqualTo(100);
   }

@@ -69,6 +69,11 @@ public record Judgement(Kind kind, String words, SortedMap<Integer, Counts> rais
         Kind.WAITS, words + "; but no other backend is in service", raised, others);
   }
 
+  /** The same where what follows from it cannot be committed. */
+  Judgement refused(String why) {
+    return new Judgement(Kind.WAITS, words + "; but it is refused: " + why, raised, others);
+  }
+
   /** Which backend is worse than the service allows, and how, in words. */
   private static Optional<String> fault(
       StageSettings settings, int minimumEvents, SortedMap<Integer, Counts> raised, Counts others) {

@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Whether staged changes go on, by what agents report since the latest step. A step bakes from the
@@ -23,6 +25,8 @@ import java.util.TreeMap;
  * leader waits for a whole bake again. Without signals only the time counts.
  */
 public final class StageGate {
+  private static final Logger LOG = LoggerFactory.getLogger(StageGate.class);
+
   /** How long agents may take to report, as they do every 10 s. */
   private static final Duration HEARING = Duration.ofSeconds(15);
 
@@ -47,6 +51,9 @@ public final class StageGate {
 
     private final Map<Integer, SignalCounts> first = new HashMap<>();
     private Judgement judgement;
+
+    /** Why the latest commit was refused, which is logged once; empty: none was. */
+    private String refused = "";
 
     private Track(Stage stage, Instant heard, Instant counting) {
       this.stage = stage;
@@ -97,6 +104,16 @@ public final class StageGate {
         .map(stage -> tracks.get(image.config().id()))
         .filter(track -> track.stage.since() == image.transitions().stage().get().since())
         .map(track -> track.judgement);
+  }
+
+  /** What {@link #look} found last cannot be committed; it is tried again. */
+  public synchronized void refused(ServiceImage image, String why) {
+    Track track = tracks.get(image.config().id());
+    if (!why.equals(track.refused)) {
+      LOG.warn("staged change of {}: {}", image.config().name(), why);
+    }
+    track.refused = why;
+    track.judgement = track.judgement.refused(why);
   }
 
   /** A staged change of this service is over. */

@@ -117,6 +117,18 @@ class StageGateTest {
     assertThat(gate.seen(image).orElseThrow().raised()).isEmpty();
   }
 
+  @Test
+  void aStepThatIsRefusedSaysWhy() {
+    look();
+    now += BAKE;
+    assertThat(look().kind()).isEqualTo(Kind.GOES_ON);
+    gate.refused(image, "lists are full");
+    Judgement seen = gate.seen(image).orElseThrow();
+    assertThat(seen.kind()).isEqualTo(Kind.WAITS);
+    assertThat(seen.words()).endsWith("; but it is refused: lists are full");
+    assertThat(look().kind()).as("it is tried again").isEqualTo(Kind.GOES_ON);
+  }
+
   /** Counters since the step: what was before counts for nothing. */
   @ParameterizedTest(name = "{0} opened, {1} refused, {2} reset, {3} of {4} again, {5} ms: {6}")
   @CsvSource(
