@@ -510,9 +510,9 @@ bool worker_stop(struct worker *worker)
 	if (!worker)
 		return true;
 	__atomic_store_n(&worker->stop, true, __ATOMIC_RELAXED);
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += STOP_SECONDS;
-	if (pthread_timedjoin_np(worker->thread, NULL, &until))
+	if (pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until))
 		return false;
 	worker_free(worker);
 	return true;
