@@ -120,9 +120,9 @@ struct walk {
 	const struct image *image;
 	const struct delta *delta;
 	bool has_dead;
-	bool closes;    /* there may be entries to be closed */
-	bool is_whole;  /* each bucket is a step */
-	bool *changing; /* by number of a history: it loses an entry, even if its bucket stays; NULL: none does */
+	bool closes;           /* there may be entries to be closed */
+	bool is_whole;         /* each bucket is a step */
+	bool *changing;        /* by number of a history: it loses an entry; NULL: none does, or is_whole */
 	struct owners *owners; /* of a delta by owner */
 	uint32_t next;         /* bucket */
 	uint32_t run, release;
@@ -148,7 +148,7 @@ static bool note_changing(struct walk *walk)
 {
 	const struct histories *histories = &walk->image->histories;
 
-	if (!walk->has_dead && !walk->closes)
+	if (walk->is_whole || (!walk->has_dead && !walk->closes))
 		return true;
 	walk->changing = calloc(histories->count + 1, sizeof(*walk->changing));
 	for (uint32_t number = 1; walk->changing && number <= histories->count; number++)
@@ -229,7 +229,7 @@ static bool walk_next(struct walk *walk, struct step *step)
 	uint32_t moved = next_moved(walk), released = next_released(walk);
 	uint32_t bucket = walk->is_whole ? walk->next : moved < released ? moved : released;
 
-	if (walk->changing && !walk->is_whole)
+	if (walk->changing)
 		bucket = next_changing(walk, bucket < walk->image->buckets ? bucket : walk->image->buckets);
 	if (bucket >= walk->image->buckets)
 		return false;
