@@ -27,7 +27,7 @@ struct budget_rates {
 	uint64_t bytes;
 };
 
-/* Whether a run passes, which is taken then. Pure but for *budget; now_ms does not go back. */
+/* Whether a run of packets passes. If it does, it is subtracted from the budget. now_ms must not go back. */
 bool budget_take(struct budget *budget, const struct budget_rates *rates, uint32_t packets, uint32_t bytes,
 		 uint64_t now_ms);
 

@@ -42,7 +42,7 @@ void health_run(struct health *health, struct sick_withdrawal *withdrawal, uint6
 /* Whether to end; waited_ms: a change waits for workers since then. Pure. */
 bool health_must_end(enum ailment ailment, bool announces, uint64_t waited_ms);
 
-/* Ends the process at once: nothing can be stopped in order. */
+/* Logs why, and ends the process at once: with a worker that hangs, nothing can be stopped in order. */
 _Noreturn void health_end(const char *why);
 
 #endif
